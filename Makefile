@@ -1,0 +1,120 @@
+# Every target makes its own environment in .venv: on a fresh machine `make test` or `make reproduce` is enough.
+#
+#   PYTHON=python3.12 make install    another interpreter (3.11 or newer)
+#   OMP_NUM_THREADS=8 make …          more threads
+#   WORKERS=2 make test               tests in several processes
+
+PYTHON  ?= python3
+VENV    := .venv
+BIN     := $(VENV)/bin
+STAMP   := $(VENV)/.installed-dev
+BUSY    := $(VENV)/.installing
+EXTRAS  := dev,docs,envs
+# What `make constraints` pins besides: `robot` is missing because its numpy is another one (docs/install.md).
+OTHERS  := learn,ray,sb3,slurm,track
+# Exactly this spelling takes the small build where there is one; any other may bring gigabytes of CUDA.
+TORCH   := torch==2.13.0
+# More workers cost more than they gained while the whole suite took seconds; measure again when it has grown.
+WORKERS ?= 0
+PYTEST  := $(BIN)/python -m pytest -n $(WORKERS) --durations=10
+
+# Explicit thread counts: the same run takes the same resources on a laptop and on a 64-core server.
+export OMP_NUM_THREADS      ?= 2
+export OPENBLAS_NUM_THREADS ?= 2
+export MKL_NUM_THREADS      ?= 2
+export NUMBA_NUM_THREADS    ?= 2
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+# mkdocs-material prints in every build that its support ends on 5 May 2027; its authors name Zensical as successor.
+export NO_MKDOCS_2_WARNING := 1
+ifneq ($(CI),)
+export PIP_PROGRESS_BAR := off
+export NO_COLOR := 1
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help install reproduce test test-all bench docs lint format constraints clean check-docs
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+install: $(STAMP) ## make .venv and install Burnside in it, editable, with the pins of constraints.txt
+
+reproduce: $(STAMP) ## run every experiment of the paper at laptop scale; read report/index.html
+	$(BIN)/burnside reproduce
+
+test: lint ## lint, types, the fast tests, and the documentation
+	$(PYTEST)
+	@$(MAKE) --no-print-directory check-docs
+
+test-all: lint ## as test, with the slow tests
+	$(PYTEST) -m ""
+	@$(MAKE) --no-print-directory check-docs
+
+bench: $(STAMP) ## ratios measured side by side; also written to benchmarks/results/
+	$(BIN)/python -m benchmarks
+
+docs: $(STAMP) ## build the documentation into site/
+	$(BIN)/python -m mkdocs build --strict --site-dir site
+	@echo "the documentation is in site/index.html"
+
+lint: $(STAMP) ## ruff and mypy, changing nothing
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy
+
+format: $(STAMP) ## let ruff rewrite what it can
+	$(BIN)/python -m ruff check --fix .
+	$(BIN)/python -m ruff format .
+
+# Not --quiet: it hides the warnings from --strict too, which then never fails (measured with mkdocs 1.6.1).
+check-docs: $(STAMP)
+	$(BIN)/python -m mkdocs build --strict --site-dir .cache/site
+
+clean: ## remove what can be rebuilt in seconds; keeps .venv, runs/ and results/
+	rm -rf .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist site report
+	find src tests benchmarks docs -name __pycache__ -prune -exec rm -rf {} +
+	find src tests benchmarks -name '*.nb[ic]' -exec rm -f {} +
+
+# One clear sentence if the interpreter will not do.
+define PYTHON_CHECK
+$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+  echo "Burnside needs Python 3.11 or newer, and '$(PYTHON)' is missing or older: try 'make PYTHON=python3.12 …'." >&2; exit 1; }; \
+$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+  echo "'$(PYTHON)' has no venv module: install it (on Debian or Ubuntu: apt install python3-venv) and run make again." >&2; exit 1; }
+endef
+
+# The stamp is written last, so a failed installation is done again. One that was killed leaves $(BUSY) behind with
+# the id of its shell: pip may then believe in packages it copied only half, so the environment is made anew; so is
+# one whose interpreter is gone or too old.
+$(STAMP): pyproject.toml constraints.txt Makefile
+	@$(PYTHON_CHECK); \
+	if [ -f $(BUSY) ] && kill -0 "$$(cat $(BUSY))" 2>/dev/null; then \
+	  echo "another make is installing into $(VENV): wait for it, or delete $(BUSY) if there is none." >&2; exit 1; fi; \
+	if [ -f $(BUSY) ]; then echo "the last installation was interrupted: starting afresh"; rm -rf $(VENV); fi; \
+	{ $(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  $(PYTHON) -m venv --clear $(VENV); } && rm -f $@ && echo $$$$ > $(BUSY) && \
+	echo "installing burnside[$(EXTRAS)] into $(VENV) (about a minute)" && \
+	{ $(BIN)/python -m pip install --quiet -c constraints.txt -e ".[$(EXTRAS)]" || { rm -f $(BUSY); exit 1; }; } && \
+	touch $@ && rm -f $(BUSY)
+
+# Two steps: install what `make install` installs and freeze it, then only resolve the other extras beside it.
+constraints: ## choose the newest versions afresh and rewrite constraints.txt (takes minutes)
+	@$(PYTHON_CHECK); \
+	set -e; tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT INT TERM; \
+	$(PYTHON) -m venv "$$tmp/venv"; py="$$tmp/venv/bin/python"; \
+	echo "$(TORCH)" > "$$tmp/torch.txt"; \
+	"$$py" -m pip install --quiet -c "$$tmp/torch.txt" -e ".[$(EXTRAS)]"; \
+	"$$py" -m pip check; \
+	"$$py" -m pip freeze --exclude-editable --exclude burnside | sed 's/+.*//' > "$$tmp/main.txt"; \
+	cat "$$tmp/torch.txt" "$$tmp/main.txt" > "$$tmp/pins.txt"; \
+	"$$py" -m pip install --quiet --dry-run --report "$$tmp/report.json" -c "$$tmp/pins.txt" -e ".[$(OTHERS)]"; \
+	"$$py" -c 'import json, sys; \
+	  found = [i["metadata"] for i in json.load(open(sys.argv[1]))["install"]]; \
+	  pins = {m["name"].lower(): m["name"] + "==" + m["version"].split("+")[0] for m in found}; \
+	  print(*(pins[k] for k in sorted(pins) if k != "burnside"), sep="\n")' "$$tmp/report.json" > "$$tmp/other.txt"; \
+	{ echo "# The versions Burnside is tested with. Rewritten by 'make constraints'; do not edit by hand."; \
+	  echo "# Use: pip install -c constraints.txt -e '.[envs]'"; \
+	  echo; echo "# installed and tested by make: $(EXTRAS)"; cat "$$tmp/main.txt"; \
+	  echo; echo "# resolved beside those, for the extras $(OTHERS)"; cat "$$tmp/other.txt"; } > "$$tmp/constraints.txt"; \
+	cp "$$tmp/constraints.txt" constraints.txt; echo "constraints.txt: $$(grep -c == constraints.txt) pins"

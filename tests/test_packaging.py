@@ -1,0 +1,109 @@
+"""What is declared about the package: dependencies, pins, extras, make targets, and a light import."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+REPO = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((REPO / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+PINS = [line for line in (REPO / "constraints.txt").read_text().splitlines() if line and not line.startswith("#")]
+
+
+def canonical(requirement: str) -> str:
+    name = re.match(r"[A-Za-z0-9._-]+", requirement)
+    assert name, requirement
+    return re.sub(r"[-_.]+", "-", name[0]).lower()
+
+
+DECLARED = [*PROJECT["dependencies"], *(line for lines in EXTRAS.values() for line in lines)]
+
+
+def test_mimicgen_is_never_a_dependency() -> None:
+    """The package of that name on PyPI is not the robotics one."""
+    assert "mimicgen" not in {canonical(line) for line in [*DECLARED, *PINS]}
+
+
+def test_torch_is_pinned_exactly() -> None:
+    assert "torch==2.13.0" in PINS
+
+
+def test_constraints_are_plain_pins() -> None:
+    """One version each, of no particular machine or build."""
+    assert [line for line in PINS if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", line)] == []
+    names = [canonical(line) for line in PINS]
+    assert len(names) == len(set(names))
+    assert "burnside" not in names
+    assert not any(name.startswith("nvidia") for name in names)
+
+
+def test_constraints_cover_every_extra_but_robot() -> None:
+    pinned = {canonical(line) for line in PINS}
+    wanted = [
+        *PROJECT["dependencies"],
+        *(line for extra, lines in EXTRAS.items() if extra != "robot" for line in lines),
+    ]
+    assert {canonical(line) for line in wanted} - pinned == set()
+
+
+def test_every_extra_of_the_design_exists() -> None:
+    assert {"ray", "slurm", "robot", "sb3", "track", "dev", "envs", "learn", "docs"} <= set(EXTRAS)
+
+
+def test_every_extra_is_documented() -> None:
+    page = (REPO / "docs" / "install.md").read_text()
+    assert [extra for extra in EXTRAS if f"| `{extra}`" not in page] == []
+
+
+def test_requirements_have_lower_bounds() -> None:
+    loose = [line for line in DECLARED if not re.search(r">=|==", line) and not line.startswith("types-")]
+    assert loose == []
+
+
+def test_version_is_one() -> None:
+    import burnside
+
+    assert burnside.__version__ == PROJECT["version"]
+    assert f"version: {PROJECT['version']}\n" in (REPO / "CITATION.cff").read_text()
+
+
+def test_import_is_light() -> None:
+    """`import burnside` must not pay for what the caller may never use."""
+    heavy = ["torch", "gymnasium", "matplotlib", "sympy", "igraph", "numba"]
+    code = f"import sys, burnside; print(*[m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "help",
+        "install",
+        "reproduce",
+        "test",
+        "test-all",
+        "bench",
+        "docs",
+        "lint",
+        "format",
+        "constraints",
+        "clean",
+    ],
+)
+def test_makefile_has_target(target: str) -> None:
+    assert re.search(rf"^{target}:.*## \S", (REPO / "Makefile").read_text(), re.M)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no executable bit on Windows")
+def test_ci_runs_make_test_and_nothing_else() -> None:
+    script = REPO / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    lines = [line for line in script.read_text().splitlines() if line and not line.startswith("#")]
+    assert lines[0] == "set -euo pipefail"
+    assert [line for line in lines if "make" in line] == ["make test"]
