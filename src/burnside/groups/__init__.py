@@ -1,0 +1,53 @@
+"""Finite groups, their actions on finite sets, orbits and Burnside counts.
+
+What lives here:
+
+- ``permutations`` — pure functions on permutation arrays (the left-action convention is stated there);
+- ``orbits`` — orbits, representatives and Schreier trees of any list of permutations, linear in the points;
+- ``group`` — :class:`Group`, a finite group given by generators; the familiar ones by name;
+- ``points`` — what generators alone decide about an action: orbits, words, transporters;
+- ``enumeration`` — the list of all elements, with words;
+- ``action`` — :class:`Action`, a left action of a group on ``{0, …, n-1}``; ``constructions`` combines
+actions; - ``chain`` — stabilizer chains, which answer questions about groups too large to enumerate;
+- ``_kernels`` — the compiled loops.
+
+Later: SO(2), SE(2) and SE(3).
+
+It may import numpy, scipy, (inside functions) numba and sympy, ``burnside.errors`` and ``burnside._types``;
+nothing else of the package. Whatever generators can decide is decided from generators: orbits, transporters,
+stabilizers, freeness and order never enumerate a group.
+"""
+
+from __future__ import annotations
+
+from burnside.groups.action import Action
+from burnside.groups.group import Group
+from burnside.groups.orbits import SchreierTree, orbit_labels, orbit_sizes, representatives, schreier_tree
+from burnside.groups.permutations import (
+    check_permutations,
+    compose,
+    cycle_count,
+    cycles,
+    fixed_points,
+    identity,
+    inverse,
+    is_permutation,
+)
+
+__all__ = [
+    "Action",
+    "Group",
+    "SchreierTree",
+    "check_permutations",
+    "compose",
+    "cycle_count",
+    "cycles",
+    "fixed_points",
+    "identity",
+    "inverse",
+    "is_permutation",
+    "orbit_labels",
+    "orbit_sizes",
+    "representatives",
+    "schreier_tree",
+]
