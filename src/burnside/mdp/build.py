@@ -1,0 +1,197 @@
+"""Other ways to make a :class:`TabularMDP`: dense arrays, functions on states, Gymnasium's toy-text environments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from burnside._types import ArrayLike
+from burnside.errors import InvalidModel, InvalidParameter, MissingExtra, ModelTooLarge
+from burnside.mdp.tabular import TabularMDP
+
+__all__ = ["from_dense", "from_gym", "from_step"]
+
+
+def from_dense(
+    P: ArrayLike, R: ArrayLike, p0: ArrayLike, H: int, *, mask: ArrayLike | None = None, **rest: Any
+) -> TabularMDP:
+    """From ``P[s, a, s']`` and ``R[s, a]`` or ``R[t, s, a]``.
+
+    ``mask[s, a]`` marks admissible pairs; all are if it is left out.
+
+    >>> P = np.zeros((2, 2, 2)); P[:, 0, 0] = P[:, 1, 1] = 1
+    >>> from_dense(P, R=[[0, 1], [0, 1]], p0=[1, 0], H=4).n_pairs
+    4
+    """
+    kernel = np.asarray(P, dtype=np.float64)
+    if kernel.ndim != 3 or kernel.shape[0] != kernel.shape[2]:
+        raise InvalidModel(f"P must have shape (states, actions, states), got {kernel.shape}")
+    n_states, n_actions, _ = kernel.shape
+    rewards = np.asarray(R, dtype=np.float64)
+    if rewards.shape not in ((n_states, n_actions), (H, n_states, n_actions)):
+        raise InvalidModel(
+            f"R must have shape ({n_states}, {n_actions}) or ({H}, {n_states}, {n_actions}), got {rewards.shape}"
+        )
+    admissible = np.ones((n_states, n_actions), dtype=np.bool_) if mask is None else np.asarray(mask, dtype=np.bool_)
+    if admissible.shape != (n_states, n_actions):
+        raise InvalidModel(f"mask must have shape ({n_states}, {n_actions}), got {admissible.shape}")
+    states, actions = np.nonzero(admissible)
+    flat = rewards.reshape(*rewards.shape[:-2], -1)[..., admissible.ravel()]
+    return TabularMDP(kernel[admissible], flat, p0, H, pair_state=states, pair_action=actions, **rest)
+
+
+def from_step(
+    starts: Iterable[Hashable],
+    actions: Callable[[Any], Iterable[Hashable]],
+    step: Callable[[Any, Any], Sequence[tuple[float, Any, float]]],
+    H: int,
+    *,
+    p0: Mapping[Any, float] | None = None,
+    limit: int = 2_000_000,
+    collect: list[Any] | None = None,
+    **rest: Any,
+) -> TabularMDP:
+    """Enumerate what is reachable from ``starts``.
+
+    Args:
+        starts: hashable states to start the enumeration from.
+        actions: ``actions(s)`` → admissible actions, hashable; they are numbered in order of appearance, or as
+            ``action_names`` lists them.
+        step: ``step(s, a)`` → outcomes ``[(probability, next state, reward), …]``.
+        H: horizon.
+        p0: probability of each initial state; uniform over ``starts`` if left out.
+        limit: largest number of states to enumerate.
+        collect: a list that receives the states in the order of their numbers.
+        rest: further arguments of :class:`TabularMDP`.
+
+    >>> walk = from_step([0], lambda s: (-1, 1), lambda s, a: [(1.0, (s + a) % 6, float(s == 0))], H=3)
+    >>> walk.n_states, walk.n_pairs
+    (6, 12)
+    """
+    states: dict[Hashable, int] = {}
+    labels: dict[Hashable, int] = {}
+    queue: list[Any] = [] if collect is None else collect
+
+    def number(s: Hashable) -> int:
+        if s not in states:
+            if len(states) >= limit:
+                raise ModelTooLarge(f"more than {limit} states are reachable: raise limit=, or keep the model implicit")
+            states[s] = len(states)
+            queue.append(s)
+        return states[s]
+
+    first = [number(s) for s in starts]
+    rows: list[int] = []
+    columns: list[int] = []
+    values: list[float] = []
+    rewards: list[float] = []
+    pair_state: list[int] = []
+    pair_action: list[int] = []
+    position = 0
+    while position < len(queue):
+        s = queue[position]
+        for a in actions(s):
+            expected = 0.0
+            for probability, successor, reward in step(s, a):
+                rows.append(len(rewards))
+                columns.append(number(successor))
+                values.append(probability)
+                expected += probability * reward
+            rewards.append(expected)
+            pair_state.append(position)
+            pair_action.append(labels.setdefault(a, len(labels)))
+        position += 1
+    if not first:
+        raise InvalidModel("there is no state to start from: starts is empty")
+    initial = np.zeros(len(states))
+    if p0 is None:
+        initial[first] = 1.0 / len(set(first))
+    else:
+        for s, probability in p0.items():
+            if s not in states:
+                raise InvalidModel(f"p0 gives probability to {s!r}, which is not reachable from starts")
+            initial[states[s]] += probability
+    rest.setdefault("state_names", [str(s) for s in states])
+    rest.setdefault("action_names", [str(a) for a in labels])
+    P = sp.csr_matrix((values, (rows, columns)), shape=(len(rewards), len(states)))
+    return TabularMDP(P, rewards, initial, H, pair_state=pair_state, pair_action=pair_action, **rest)
+
+
+def from_gym(env: Any, H: int | None = None, *, name: str | None = None, **rest: Any) -> TabularMDP:
+    """From a Gymnasium toy-text environment (anything with a ``P[s][a] = [(prob, next, reward, terminated), …]``).
+
+    Transitions that end the episode lead to one absorbing state with reward 0, since ending is not a place in the
+    table: Taxi's goal states, for instance, have ordinary transitions of their own. The horizon defaults to the
+    environment's time limit.
+
+    Args:
+        env: an environment, or the id of one.
+        H: horizon.
+        name: shown in reports; default the environment's id.
+        rest: further arguments of :class:`TabularMDP`.
+    """
+    if isinstance(env, str):
+        try:
+            import gymnasium
+        except ImportError:
+            raise MissingExtra("gymnasium", "envs") from None
+        name = name or env
+        try:
+            env = gymnasium.make(env)
+        except gymnasium.error.Error as error:
+            raise InvalidParameter(f"Gymnasium cannot make {env!r}: {error}") from None
+    table = getattr(getattr(env, "unwrapped", env), "P", None)
+    if table is None:
+        raise InvalidModel(
+            "this environment has no transition table P: only tabular (toy-text) environments can be read"
+        )
+    spec = getattr(env, "spec", None)
+    horizon = H or getattr(spec, "max_episode_steps", None) or 100
+    n = len(table)
+    sink = n if _needs_sink(table) else None
+    size = n + (sink is not None)
+    rows: list[int] = []
+    columns: list[int] = []
+    values: list[float] = []
+    rewards: list[float] = []
+    states: list[int] = []
+    actions: list[int] = []
+    for s in range(n):
+        for a in sorted(table[s]):
+            expected = 0.0
+            for probability, successor, reward, terminated in table[s][a]:
+                rows.append(len(rewards))
+                columns.append(sink if terminated and sink is not None else int(successor))
+                values.append(float(probability))
+                expected += float(probability) * float(reward)
+            rewards.append(expected)
+            states.append(s)
+            actions.append(int(a))
+    if sink is not None:
+        rows, columns, values = [*rows, len(rewards)], [*columns, sink], [*values, 1.0]
+        rewards, states, actions = [*rewards, 0.0], [*states, sink], [*actions, 0]
+    initial = np.zeros(size)
+    start = getattr(env.unwrapped, "initial_state_distrib", None)
+    initial[:n] = np.full(n, 1.0 / n) if start is None else np.asarray(start, dtype=np.float64)
+    initial /= initial.sum()
+    P = sp.csr_matrix((values, (rows, columns)), shape=(len(rewards), size))
+    rest.setdefault("state_names", [*(f"s{s}" for s in range(n)), *(["end"] if sink is not None else [])])
+    return TabularMDP(
+        P,
+        rewards,
+        initial,
+        horizon,
+        pair_state=states,
+        pair_action=actions,
+        name=name or getattr(spec, "id", None) or type(env.unwrapped).__name__,
+        **rest,
+    )
+
+
+def _needs_sink(table: Any) -> bool:
+    """Whether some ending transition leads to a state that is not absorbing with reward 0."""
+    final = {int(t[1]) for s in table for a in table[s] for t in table[s][a] if t[3]}
+    return any(int(t[1]) != s or t[2] != 0 for s in final for a in table[s] for t in table[s][a])

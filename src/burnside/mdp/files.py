@@ -1,0 +1,198 @@
+"""MDPs in files: a readable JSON form and a compact npz form. Neither ever holds a pickle.
+
+JSON (UTF-8)::
+
+    {"format": "burnside-mdp", "version": 1, "name": "coin", "horizon": 3,
+     "states": ["heads", "tails"],            # names, or just their number
+     "actions": ["keep", "flip"],             # optional
+     "initial": [0.5, 0.5],
+     "pairs": [{"state": 0, "action": 0, "reward": 1.0, "next": [[0, 1.0]]}, …]}
+
+A reward is a number, or a list of H numbers if rewards depend on time; ``next`` lists ``[state, probability]``.
+
+npz (``numpy.savez``): ``format`` = "burnside-mdp", ``version`` = 1, ``horizon``, ``name``, ``initial``, ``rewards``
+(pairs,) or (H, pairs), ``pair_state``, ``pair_action``, and the kernel in CSR form ``indptr``, ``indices``, ``data``;
+optionally ``state_names`` and ``action_names`` as arrays of strings.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from burnside._files import write_atomically, write_text
+from burnside.errors import InvalidModel, UnreadableFile
+from burnside.mdp.tabular import TabularMDP
+
+__all__ = ["FORMAT", "VERSION", "load", "save"]
+
+FORMAT, VERSION = "burnside-mdp", 1
+_SUFFIXES = (".json", ".npz")
+_ARRAYS = ("horizon", "initial", "rewards", "pair_state", "pair_action", "indptr", "indices", "data")
+
+
+def save(mdp: TabularMDP, path: str | Path) -> Path:
+    """Write an MDP to ``path``, as JSON or npz by its suffix.
+
+    >>> import tempfile
+    >>> from burnside.mdp import zoo
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     same = load(save(zoo.fig2(), Path(folder) / "fig2.json"))
+    >>> same.n_pairs, same.state_name(2)
+    (16, 's3')
+    """
+    target = Path(path)
+    if target.suffix == ".npz":
+        return write_atomically(target, lambda file: np.savez_compressed(file, **_to_arrays(mdp)))
+    if target.suffix == ".json":
+        return write_text(target, json.dumps(_to_json(mdp), ensure_ascii=False))
+    raise UnreadableFile(f"cannot tell the format of {target.name}: use one of the suffixes {', '.join(_SUFFIXES)}")
+
+
+def load(path: str | Path) -> TabularMDP:
+    """Read an MDP that :func:`save` wrote, or that follows the format in this module's description."""
+    source = Path(path)
+    if source.suffix not in _SUFFIXES:
+        raise UnreadableFile(f"cannot tell the format of {source.name}: use one of the suffixes {', '.join(_SUFFIXES)}")
+    if not source.is_file():
+        raise UnreadableFile(f"there is no file {source}: check the path")
+    try:
+        return _from_npz(source) if source.suffix == ".npz" else _from_json(source)
+    except InvalidModel as error:
+        raise InvalidModel(f"{source.name}: {error}") from None
+    except OSError as error:
+        raise UnreadableFile(f"cannot read {source}: {error.strerror or 'damaged file'}") from None
+
+
+# ---------------------------------------------------------------------- npz
+
+
+def _to_arrays(mdp: TabularMDP) -> dict[str, Any]:
+    arrays: dict[str, Any] = {
+        "format": np.array(FORMAT),
+        "version": np.array(VERSION),
+        "name": np.array(mdp.name),
+        "horizon": np.array(mdp.H),
+        "initial": mdp.p0,
+        "rewards": mdp.R,
+        "pair_state": mdp.pair_state,
+        "pair_action": mdp.pair_action,
+        "indptr": mdp.P.indptr,
+        "indices": mdp.P.indices,
+        "data": mdp.P.data,
+    }
+    if mdp.n_states <= 1_000_000:
+        arrays["state_names"] = np.array([mdp.state_name(s) for s in range(mdp.n_states)])
+    arrays["action_names"] = np.array([mdp.action_name(a) for a in range(mdp.n_actions)])
+    return arrays
+
+
+def _from_npz(source: Path) -> TabularMDP:
+    try:
+        with np.load(source, allow_pickle=False) as archive:
+            arrays = {key: archive[key] for key in archive.files}
+    except (ValueError, EOFError, zipfile.BadZipFile, AttributeError, TypeError, KeyError) as error:
+        pickled = "pickle" in str(error)
+        reason = "it holds pickled objects, which are never loaded" if pickled else "it is damaged or no npz archive"
+        raise UnreadableFile(f"cannot read {source.name}: {reason}; save it again with mdp.save(path)") from None
+    _check_header(source, {k: arrays[k].item() for k in ("format", "version") if k in arrays and arrays[k].ndim == 0})
+    missing = [key for key in _ARRAYS if key not in arrays]
+    if missing:
+        raise UnreadableFile(f"{source.name} lacks the array {missing[0]!r}: see the file format in the documentation")
+    n_pairs, n_states = arrays["indptr"].size - 1, arrays["initial"].size
+    try:
+        kernel = sp.csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(n_pairs, n_states))
+        kernel.check_format(full_check=True)
+        horizon = int(arrays["horizon"])
+    except (ValueError, TypeError) as error:
+        raise UnreadableFile(f"{source.name} holds no valid CSR kernel or horizon: {error}") from None
+    names = {key: arrays[key].tolist() for key in ("state_names", "action_names") if key in arrays}
+    name = str(arrays["name"]) if "name" in arrays else source.stem
+    return TabularMDP(
+        kernel,
+        arrays["rewards"],
+        arrays["initial"],
+        horizon,
+        pair_state=arrays["pair_state"],
+        pair_action=arrays["pair_action"],
+        name=name,
+        **names,
+    )
+
+
+# ---------------------------------------------------------------------- JSON
+
+
+def _to_json(mdp: TabularMDP) -> dict[str, Any]:
+    pairs = []
+    for i in range(mdp.n_pairs):
+        row = slice(mdp.P.indptr[i], mdp.P.indptr[i + 1])
+        pairs.append(
+            {
+                "state": int(mdp.pair_state[i]),
+                "action": int(mdp.pair_action[i]),
+                "reward": mdp.R[..., i].tolist(),
+                "next": [[int(c), float(p)] for c, p in zip(mdp.P.indices[row], mdp.P.data[row], strict=True)],
+            }
+        )
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": mdp.name,
+        "horizon": mdp.H,
+        "states": [mdp.state_name(s) for s in range(mdp.n_states)],
+        "actions": [mdp.action_name(a) for a in range(mdp.n_actions)],
+        "initial": mdp.p0.tolist(),
+        "pairs": pairs,
+    }
+
+
+def _from_json(source: Path) -> TabularMDP:
+    try:
+        content = json.loads(source.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise UnreadableFile(f"cannot read {source.name}: it is not valid JSON ({error})") from None
+    if not isinstance(content, dict):
+        raise UnreadableFile(f'cannot read {source.name}: the top level must be an object with "format": "{FORMAT}"')
+    _check_header(source, content)
+    try:
+        states, pairs = content["states"], content["pairs"]
+        n_states = states if isinstance(states, int) else len(states)
+        rows = [i for i, pair in enumerate(pairs) for _ in pair["next"]]
+        columns = [int(entry[0]) for pair in pairs for entry in pair["next"]]
+        values = [float(entry[1]) for pair in pairs for entry in pair["next"]]
+        rewards = np.array([pair["reward"] for pair in pairs], dtype=np.float64).T
+        kernel = sp.csr_matrix((values, (rows, columns)), shape=(len(pairs), n_states))
+        arguments = {
+            "P": kernel,
+            "R": rewards,
+            "p0": content["initial"],
+            "H": content["horizon"],
+            "pair_state": [int(pair["state"]) for pair in pairs],
+            "pair_action": [int(pair["action"]) for pair in pairs],
+        }
+    except KeyError as error:
+        raise UnreadableFile(f"{source.name} lacks the key {error}: see the file format in the documentation") from None
+    except (TypeError, ValueError, IndexError) as error:
+        raise UnreadableFile(f"{source.name} does not follow the file format: {error}") from None
+    return TabularMDP(
+        **arguments,
+        name=str(content.get("name", source.stem)),
+        state_names=None if isinstance(states, int) else [str(s) for s in states],
+        action_names=content.get("actions"),
+    )
+
+
+def _check_header(source: Path, header: dict[str, Any]) -> None:
+    if header.get("format") != FORMAT:
+        raise UnreadableFile(f'{source.name} is not an MDP of ours: it must say "format": "{FORMAT}"')
+    if header.get("version") != VERSION:
+        raise UnreadableFile(
+            f"{source.name} has format version {header.get('version')!r}, this release reads version {VERSION}: "
+            f"save it again with this release"
+        )

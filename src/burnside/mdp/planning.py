@@ -1,0 +1,122 @@
+"""Planning: backward induction, policy evaluation, occupancy, and the discounted problem of App. A.
+
+A deterministic policy is an integer array ``(H, n_states)`` holding the *pair* chosen in each state at each time; a
+stochastic one is a float array ``(H, n_pairs)`` of probabilities that sum to one over the pairs of each state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from burnside._types import AnyArray, FloatArray, IntArray
+from burnside.errors import InvalidParameter
+from burnside.mdp.tabular import TabularMDP
+
+__all__ = ["Solution", "evaluate", "policy_return", "solve", "solve_discounted"]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """An optimal solution.
+
+    Attributes:
+        V: optimal values, shape ``(H+1, n_states)``; the last row is zero.
+        policy: an optimal pair per time and state, shape ``(H, n_states)``; ties go to the first action.
+        value: optimal return ``R*`` from ``p0``.
+        Q: optimal action values ``(H, n_pairs)``, if they were asked for.
+    """
+
+    V: FloatArray
+    policy: IntArray
+    value: float
+    Q: FloatArray | None = None
+
+
+def solve(mdp: TabularMDP, *, keep_q: bool = False) -> Solution:
+    """Backward induction over the horizon; ``O(H·nnz(P))``.
+
+    >>> from burnside.mdp import zoo
+    >>> solution = solve(zoo.ring(n=5))
+    >>> solution.V.shape, round(solution.value, 6)
+    ((21, 400), 10.0)
+    """
+    V = np.zeros((mdp.H + 1, mdp.n_states))
+    policy = np.empty((mdp.H, mdp.n_states), dtype=np.int64)
+    Q = np.empty((mdp.H, mdp.n_pairs)) if keep_q else None
+    for t in reversed(range(mdp.H)):
+        q = mdp.reward(t) + mdp.P @ V[t + 1]
+        V[t] = mdp.max_over_actions(q)
+        policy[t] = first_best(mdp, q, V[t])
+        if Q is not None:
+            Q[t] = q
+    return Solution(V, policy, float(mdp.p0 @ V[0]), Q)
+
+
+def first_best(mdp: TabularMDP, q: FloatArray, v: FloatArray) -> IntArray:
+    """The first pair of every state that attains its maximum."""
+    candidates = np.where(q >= v[mdp.pair_state], np.arange(mdp.n_pairs), mdp.n_pairs)
+    best: IntArray = np.minimum.reduceat(candidates, mdp.pair_ptr[:-1])
+    return best
+
+
+def evaluate(mdp: TabularMDP, policy: AnyArray) -> FloatArray:
+    """Exact values ``(H+1, n_states)`` of a deterministic or stochastic policy.
+
+    >>> from burnside.mdp import zoo
+    >>> ring = zoo.ring(n=5)
+    >>> bool(np.allclose(evaluate(ring, solve(ring).policy), solve(ring).V))
+    True
+    """
+    policy = np.asarray(policy)
+    deterministic = policy.dtype.kind in "iu"
+    expected = (mdp.H, mdp.n_states if deterministic else mdp.n_pairs)
+    if policy.shape != expected:
+        kind = "deterministic (H, states)" if deterministic else "stochastic (H, pairs)"
+        raise InvalidParameter(f"a {kind} policy of {mdp.name} has shape {expected}, got {policy.shape}")
+    if deterministic:
+        if policy.min() < 0 or policy.max() >= mdp.n_pairs or (mdp.pair_state[policy] != np.arange(mdp.n_states)).any():
+            raise InvalidParameter("the policy chooses a pair of another state: entry [t, s] must be a pair of state s")
+    elif not np.abs(np.add.reduceat(policy, mdp.pair_ptr[:-1], axis=1) - 1).max() <= 1e-8 or policy.min() < 0:
+        raise InvalidParameter(
+            "the policy's probabilities must be non-negative and sum to 1 over the pairs of each state"
+        )
+    V = np.zeros((mdp.H + 1, mdp.n_states))
+    for t in reversed(range(mdp.H)):
+        q = mdp.reward(t) + mdp.P @ V[t + 1]
+        V[t] = q[policy[t]] if deterministic else np.add.reduceat(policy[t] * q, mdp.pair_ptr[:-1])
+    return V
+
+
+def policy_return(mdp: TabularMDP, policy: AnyArray) -> float:
+    """``R^π``: the expected total reward of an episode."""
+    return float(mdp.p0 @ evaluate(mdp, policy)[0])
+
+
+def solve_discounted(mdp: TabularMDP, gamma: float, *, tol: float = 1e-12) -> tuple[FloatArray, FloatArray]:
+    """Optimal ``(V, Q)`` of the infinite-horizon discounted problem (App. A), by policy iteration.
+
+    >>> from burnside.mdp import zoo
+    >>> V, Q = solve_discounted(zoo.ring(n=5), 0.9)
+    >>> V.shape, Q.shape, float(V.max())
+    ((400,), (1600,), 10.0)
+    """
+    if not 0 <= gamma < 1:
+        raise InvalidParameter(f"the discount must lie in [0, 1), got {gamma}")
+    if mdp.time_dependent:
+        raise InvalidParameter("the discounted problem needs rewards that do not depend on time")
+    import scipy.sparse as sp
+    from scipy.sparse.linalg import spsolve
+
+    V = np.zeros(mdp.n_states)
+    policy = first_best(mdp, mdp.R, mdp.max_over_actions(mdp.R))
+    while True:
+        system = sp.identity(mdp.n_states, format="csc") - gamma * mdp.P[policy].tocsc()
+        V = np.atleast_1d(spsolve(system, mdp.R[policy]))
+        Q = mdp.R + gamma * (mdp.P @ V)
+        best = mdp.max_over_actions(Q)
+        improves = best > V + tol * max(1.0, float(np.abs(V).max()))
+        if not improves.any():
+            return best, Q
+        policy = np.where(improves, first_best(mdp, Q, best), policy)

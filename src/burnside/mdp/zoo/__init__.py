@@ -1,0 +1,94 @@
+"""Named symmetric MDPs, each with its declared symmetries; the first one declared is the default.
+
+``zoo.make("ring", n=5)`` is ``zoo.ring(n=5)``; ``zoo.names()`` lists what there is. A model that is too large for a
+table comes back as a :class:`~burnside.mdp.graph.GraphMDP`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from burnside.errors import InvalidParameter, UnknownName
+from burnside.mdp.graph import GraphMDP
+from burnside.mdp.tabular import TabularMDP
+from burnside.mdp.zoo.chains import deep_sea, river, river_product
+from burnside.mdp.zoo.grids import grid, hypercube, torus
+from burnside.mdp.zoo.rings import ring, ring_game, slip_ring
+from burnside.mdp.zoo.small import bandit, fig2
+
+__all__ = [
+    "MODELS",
+    "bandit",
+    "deep_sea",
+    "describe",
+    "fig2",
+    "grid",
+    "hypercube",
+    "make",
+    "names",
+    "ring",
+    "ring_game",
+    "river",
+    "river_product",
+    "slip_ring",
+    "torus",
+]
+
+
+def _ring_any(n: int = 5, d: int = 1, **rest: Any) -> TabularMDP | GraphMDP:
+    """The mined game: a table in one dimension and up to 12 cells, implicit beyond."""
+    if d == 1 and n <= 12:
+        return ring(n, **rest)
+    return ring_game(n, d, **rest)
+
+
+MODELS: dict[str, Callable[..., TabularMDP | GraphMDP]] = {
+    "ring": _ring_any,
+    "slip-ring": slip_ring,
+    "fig2": fig2,
+    "grid": grid,
+    "torus": torus,
+    "hypercube": hypercube,
+    "river": river,
+    "river-product": river_product,
+    "bandit": bandit,
+    "deep-sea": deep_sea,
+}
+
+
+def names() -> list[str]:
+    """Names of the models."""
+    return list(MODELS)
+
+
+def describe(name: str) -> str:
+    """First line of a model's description."""
+    source = ring if name == "ring" else MODELS[name]
+    return (inspect.getdoc(source) or "").split("\n")[0]
+
+
+def make(name: str, **parameters: Any) -> TabularMDP | GraphMDP:
+    """The model of that name.
+
+    >>> make("hypercube", d=3).n_states
+    8
+    """
+    if name not in MODELS:
+        raise UnknownName("model", name, MODELS)
+    factory = MODELS[name]
+    accepted = _parameters(name)
+    for key in parameters:
+        if key not in accepted:
+            raise InvalidParameter(
+                f"the model {name!r} has no parameter {key!r}: it takes {', '.join(sorted(accepted))}"
+            )
+    return factory(**parameters)
+
+
+def _parameters(name: str) -> set[str]:
+    known = set(inspect.signature(MODELS[name]).parameters) - {"rest"}
+    if name == "ring":
+        known |= set(inspect.signature(ring).parameters) | set(inspect.signature(ring_game).parameters)
+    return known
