@@ -1,0 +1,14 @@
+"""Sample-complexity theory: bounds with explicit constants, covering numbers, and the audit of a symmetry claim.
+
+What lives here: ``bounds`` (Lemma 1, Thm. 1, Cor. 1, Thm. 2 and the constants of UCFH, as pure functions), ``covering``
+and ``continuous`` (Thm. 3), ``nets`` (numeric covers), ``audit`` (paper / joint / reachable factors side by side).
+
+It may import ``burnside.groups`` and ``burnside.mdp``; the formulas themselves need the standard library only.
+"""
+
+from __future__ import annotations
+
+from burnside.theory.audit import Audit, audit
+from burnside.theory.bounds import Size, leading, lower, theorem1, ucfh
+
+__all__ = ["Audit", "Size", "audit", "leading", "lower", "theorem1", "ucfh"]
