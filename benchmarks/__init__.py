@@ -1,0 +1,4 @@
+"""Benchmarks: ratios measured side by side in one run, never absolute times; ``python -m benchmarks [NAME …]``.
+
+Each module ``bench_*.py`` has a function ``run() -> list[dict]`` that prints what it measures and returns it as rows.
+"""

@@ -1,0 +1,54 @@
+"""The command line: ``burnside COMMAND …``; ``burnside --help`` lists the commands.
+
+A command is a frozen dataclass whose fields are its options and whose ``run`` returns an exit code. Errors that are the
+user's to fix are printed as one sentence with exit code 2, never as a traceback. This is the top layer: it may import
+everything, and everything it prints is also to be had from Python.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+__all__ = ["main"]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    >>> main(["minimise", "ring", "--n", "5", "--json"])
+    {"model": "ring(n=5)", "states": 8, "pairs": 18, "successors": 1, "from": {"states": 400, "pairs": 1600}}
+    0
+    """
+    import tyro
+
+    from burnside.cli import commands
+    from burnside.cli.console import error_console
+    from burnside.errors import BurnsideError
+
+    try:
+        command = tyro.cli(
+            commands.Command,
+            args=sys.argv[1:] if argv is None else argv,
+            prog="burnside",
+            description="How much less experience does your problem need because of its symmetry?",
+        )
+    except SystemExit as stop:
+        return int(stop.code) if isinstance(stop.code, int) else 2
+    try:
+        return int(command.run())
+    except BurnsideError as error:
+        error_console().print(f"[bold red]error:[/] {_escape(str(error))}", soft_wrap=True)
+        return 2
+    except KeyboardInterrupt:
+        error_console().print("interrupted")
+        return 130
+    except BrokenPipeError:  # the reader went away: burnside … | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+
+
+def _escape(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)

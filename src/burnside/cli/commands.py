@@ -1,0 +1,21 @@
+"""All commands as one union, for the parser."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import tyro
+
+from burnside.cli.audit import Audit, Minimise, Zoo
+from burnside.cli.reproduce import Reproduce
+from burnside.cli.show import Show
+
+__all__ = ["Command"]
+
+Command = (
+    Annotated[Audit, tyro.conf.subcommand(name="audit")]
+    | Annotated[Show, tyro.conf.subcommand(name="show")]
+    | Annotated[Minimise, tyro.conf.subcommand(name="minimise")]
+    | Annotated[Zoo, tyro.conf.subcommand(name="zoo")]
+    | Annotated[Reproduce, tyro.conf.subcommand(name="reproduce")]
+)

@@ -1,0 +1,76 @@
+"""Where the command line prints: rich on a terminal, plain text in a pipe, progress on stderr only."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+__all__ = ["error_console", "output", "print_json", "progress", "table"]
+
+_PIPE_WIDTH = 200
+
+
+def output() -> Console:
+    """The console for results."""
+    return Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH, highlight=False)
+
+
+def error_console() -> Console:
+    """The console for errors and progress."""
+    return Console(stderr=True, highlight=False)
+
+
+def table(*headers: str, title: str | None = None) -> Table:
+    """An empty table: boxed on a terminal, bare columns in a pipe."""
+    terminal = sys.stdout.isatty()
+    result = Table(title=title, box=box.SIMPLE_HEAD if terminal else None, title_justify="left", pad_edge=False)
+    for k, header in enumerate(headers):
+        result.add_column(header, justify="left" if k == 0 else "right", overflow="fold")
+    return result
+
+
+def print_json(content: Any) -> None:
+    """One JSON object on stdout. Non-finite numbers are errors: they are no JSON."""
+    sys.stdout.write(json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+@contextmanager
+def progress(what: str, *, after: float = 1.0) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on stderr, shown once ``after`` seconds have passed; yields ``update(done, total)``."""
+    bar = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=error_console(),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+    task = bar.add_task(what, total=1)
+    began = time.monotonic()
+    shown = False
+
+    def update(done: int, total: int) -> None:
+        nonlocal shown
+        if not shown and time.monotonic() - began > after:
+            bar.start()
+            shown = True
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield update
+    finally:
+        if shown:
+            bar.stop()

@@ -1,0 +1,141 @@
+"""Options that name a model and a symmetry, shared by the commands, and how they are resolved."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from burnside.errors import InvalidParameter, UnknownName
+from burnside.mdp import GraphMDP, Symmetry, TabularMDP, VertexSymmetry, discover, zoo
+
+__all__ = ["ModelOptions", "SymmetryOptions", "load_object"]
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """Which model."""
+
+    model: Annotated[str, tyro.conf.Positional]
+    """A name of the zoo (see 'burnside zoo'), module:factory, a .json or .npz file, or a Gymnasium toy-text id."""
+    n: int | None = None
+    """Size of the model, where it has one."""
+    d: int | None = None
+    """Dimensions of the model, where it has them."""
+    horizon: int | None = None
+    """Horizon H; default the model's own."""
+    param: tuple[str, ...] = ()
+    """Further parameters of the model, as name=value."""
+
+    def load_model(self) -> TabularMDP | GraphMDP:
+        """The model that the options name."""
+        given = {"n": self.n, "d": self.d} | dict(_parameter(text) for text in self.param)
+        parameters = {key: value for key, value in given.items() if value is not None}
+        if self.model in zoo.MODELS:
+            if self.horizon is not None:
+                parameters["horizon"] = self.horizon
+            return zoo.make(self.model, **parameters)
+        if Path(self.model).suffix in (".json", ".npz"):
+            return self._with_horizon(TabularMDP.from_file(self.model), parameters)
+        if ":" in self.model:
+            found = load_object(self.model)
+            model = _call(found, self.model, parameters) if callable(found) else found
+            if not isinstance(model, TabularMDP | GraphMDP):
+                raise InvalidParameter(
+                    f"{self.model} gives a {type(model).__name__}: it must be, or return, a TabularMDP or a GraphMDP"
+                )
+            return self._with_horizon(model, {})
+        if "-v" in self.model:
+            return TabularMDP.from_gym(self.model, self.horizon)
+        raise UnknownName("model", self.model, zoo.names())
+
+    def _with_horizon(self, model: TabularMDP | GraphMDP, parameters: dict[str, Any]) -> TabularMDP | GraphMDP:
+        if parameters:
+            raise InvalidParameter(f"a file has no parameter {next(iter(parameters))!r}: only --horizon can be changed")
+        if self.horizon is None:
+            return model
+        if not isinstance(model, TabularMDP):
+            raise InvalidParameter("--horizon applies to tables only: let your factory take a horizon")
+        return model.replace(H=self.horizon)
+
+
+@dataclass(frozen=True)
+class SymmetryOptions(ModelOptions):
+    """Which model and which symmetry."""
+
+    symmetry: str | None = field(default=None)
+    """A declared symmetry of the model, 'discover', or module:obj; default the declared one, else 'discover'."""
+
+    def load_symmetry(self, model: TabularMDP | GraphMDP) -> Symmetry | VertexSymmetry:
+        """The symmetry that the options name."""
+        name = self.symmetry
+        if name is None and not model.symmetries and isinstance(model, TabularMDP):
+            name = "discover"
+        if name == "discover":
+            return _discover(model)
+        if name is not None and ":" in name:
+            return _symmetry_object(name, model)
+        return model.symmetry(name)
+
+
+def _discover(model: TabularMDP | GraphMDP) -> Symmetry:
+    from burnside.cli.console import progress
+
+    if not isinstance(model, TabularMDP):
+        raise InvalidParameter(
+            f"{model.name} is too large to search for symmetries: make it smaller, or name one of "
+            f"{', '.join(model.symmetries)}"
+        )
+    with progress("looking for automorphisms") as update:
+        return discover(model, progress=update)
+
+
+def _symmetry_object(name: str, model: TabularMDP | GraphMDP) -> Symmetry | VertexSymmetry:
+    found = load_object(name)
+    if callable(found) and not isinstance(found, Symmetry | VertexSymmetry):
+        found = found(model)
+    if not isinstance(found, Symmetry | VertexSymmetry):
+        raise InvalidParameter(
+            f"{name} gives a {type(found).__name__}: it must be a Symmetry (or VertexSymmetry), or a function of the "
+            f"model that returns one"
+        )
+    return found
+
+
+def load_object(reference: str) -> Any:
+    """The object that ``module:name`` refers to; the current folder is searched as well."""
+    module_name, _, attribute = reference.partition(":")
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise InvalidParameter(f"cannot import {module_name!r} ({error}): run from its folder, or install it") from None
+    if not hasattr(module, attribute):
+        raise UnknownName(f"name in {module_name}", attribute, [n for n in dir(module) if not n.startswith("_")])
+    return getattr(module, attribute)
+
+
+def _call(factory: Any, reference: str, parameters: dict[str, Any]) -> Any:
+    try:
+        return factory(**parameters)
+    except TypeError as error:
+        if error.__traceback__ is not None and error.__traceback__.tb_next is None:
+            raise InvalidParameter(f"{reference} cannot be called with these options: {error}") from None
+        raise
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    name, separator, value = text.partition("=")
+    if not separator:
+        raise InvalidParameter(f"--param takes name=value, got {text!r}")
+    for convert in (int, float):
+        try:
+            return name, convert(value)
+        except ValueError:
+            continue
+    return name, {"true": True, "false": False}.get(value.lower(), value)
