@@ -24,6 +24,7 @@ from burnside.errors import InvalidParameter
 from burnside.groups import orbit_labels
 from burnside.mdp import GraphMDP, Symmetry, TabularMDP, Verdict, VertexSymmetry, quotient, reachable, verify
 from burnside.mdp.quotient import Quotient
+from burnside.theory._checks import in_unit, positive
 from burnside.theory.bounds import Size, leading, leading_log10, lower, theorem1, ucfh
 
 __all__ = ["Audit", "PaperFactor", "audit", "paper_factor"]
@@ -177,6 +178,8 @@ def audit(
     >>> found.joint, found.reachable_factor, found.paper.value, found.attainable
     (5.0, 4.0, 5.0, True)
     """
+    positive("eps", eps)
+    in_unit("delta", delta)
     chosen = model.symmetry() if symmetry is None else symmetry
     if isinstance(model, TabularMDP) and isinstance(chosen, Symmetry):
         return _audit_table(model, chosen, eps, delta, trust)
@@ -270,7 +273,8 @@ def _judge(paper: PaperFactor, joint: float, order: int | None, successors: floa
     )
     return False, (
         f"|G_S|·|G_A| = {_show(paper.states)}·{_show(paper.actions)} = {_show(paper.pairs)} {beyond}: G is not "
-        f"transitive on every (orbit of states)×(orbit of actions), so |(S×A)/G| exceeds |S̄|·|Ā|; the exact factor is {_show(joint)}"
+        f"transitive on every (orbit of states)×(orbit of actions), so |(S×A)/G| exceeds |S̄|·|Ā|; the "
+        f"exact factor is {_show(joint)}"
     )
 
 

@@ -1,0 +1,173 @@
+"""The command line: JSON as promised, plain text in a pipe, one sentence and exit code 2 on bad input."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from burnside import zoo
+from burnside.cli import main
+
+
+def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
+    code = main(list(argv))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+@pytest.mark.parametrize(
+    ("symmetry", "states", "pairs"), [("Z", 80, 320), ("D", 42, 160), ("graph", 13, 28), ("discover", 13, 28)]
+)
+def test_audit_json(capsys: pytest.CaptureFixture[str], symmetry: str, states: int, pairs: int) -> None:
+    code, out, _ = run(capsys, "audit", "ring", "--n", "5", "--symmetry", symmetry, "--json")
+    found = json.loads(out)
+    assert code == 0 and found["model"] == "ring(n=5)"
+    if symmetry == "discover":
+        assert found["quotient"]["states"] <= states and found["quotient"]["pairs"] <= pairs
+    else:
+        assert (found["quotient"]["states"], found["quotient"]["pairs"]) == (states, pairs)
+
+
+def test_minimise_json(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "minimise", "ring", "--n", "5", "--json")
+    found = json.loads(out)
+    assert code == 0 and (found["states"], found["pairs"]) == (8, 18)
+
+
+def test_text_in_a_pipe_is_plain(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "audit", "fig2")
+    assert code == 0 and "\x1b[" not in out and "│" not in out
+    assert "attainable: no" in out and "C̄·|(S×A)/G| = 2·8 = 16" in out
+
+
+def test_zoo_lists_every_model(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "zoo", "--json")
+    assert code == 0 and set(json.loads(out)) == set(zoo.names())
+
+
+def test_parameters_horizon_and_declared_default(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "audit", "slip-ring", "--n", "7", "--horizon", "3", "--param", "goal=fixed", "--json")
+    found = json.loads(out)
+    assert code == 0 and found["horizon"] == 3 and found["group"]["name"] == "Z7"
+    assert found["factors"]["reachable"] == 1
+
+
+def test_gymnasium_model_is_searched_for_symmetries(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "audit", "CliffWalking-v1", "--json")
+    assert code == 0 and json.loads(out)["group"]["name"] in ("Aut(M)", "trivial")
+
+
+def test_module_factory_and_symmetry(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my_models.py").write_text(
+        "import numpy as np\nimport burnside as bs\n"
+        "def make(n=4):\n"
+        "    P = np.zeros((n, 2, n))\n"
+        "    for s in range(n):\n        P[s, 0, (s - 1) % n] = P[s, 1, (s + 1) % n] = 1\n"
+        "    return bs.TabularMDP.from_dense(P, np.zeros((n, 2)), np.full(n, 1 / n), 3, name='walk')\n"
+        "def turn(mdp):\n"
+        "    return bs.Symmetry.from_actions(mdp, [np.roll(np.arange(mdp.n_states), 1)], name='turn')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = run(capsys, "audit", "my_models:make", "--n", "6", "--symmetry", "my_models:turn", "--json")
+    found = json.loads(out)
+    assert code == 0 and found["group"] == {"name": "turn", "order": 6, "log10_order": pytest.approx(0.778, abs=1e-3)}
+    assert found["quotient"]["states"] == 1
+
+
+def test_file_model(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = zoo.grid(5).save(tmp_path / "grid.npz")
+    code, out, _ = run(capsys, "audit", str(path), "--json")
+    found = json.loads(out)
+    assert code == 0 and found["quotient"]["pairs"] == 15
+
+
+def test_show_writes_the_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for suffix in ("svg", "png", "html"):
+        target = tmp_path / f"orbits.{suffix}"
+        code, out, _ = run(capsys, "show", "fig2", "--out", str(target))
+        assert code == 0 and target.stat().st_size > 1000 and str(target) in out
+
+
+def test_wrong_symmetry_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "wrong.py").write_text(
+        "import numpy as np\nimport burnside as bs\n"
+        "def turn(mdp):\n    return bs.Symmetry.from_actions(mdp, [np.roll(np.arange(mdp.n_states), 1)])\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, "audit", "grid", "--symmetry", "wrong:turn")
+    assert code == 2 and not out and "is not a symmetry of grid(n=5)" in err and "Traceback" not in err
+
+
+BAD = [
+    (["audit", "rnig"], "did you mean 'ring'"),
+    (["audit", "ring", "--n", "4"], "n ≥ 5"),
+    (["audit", "ring", "--symmetry", "Q"], "unknown symmetry"),
+    (["audit", "ring", "--param", "colour=3"], "no parameter 'colour'"),
+    (["audit", "ring", "--param", "colour"], "name=value"),
+    (["audit", "nowhere.json"], "no file"),
+    (["audit", "no_such_module_x:make"], "cannot import"),
+    (["audit", "burnside.mdp.zoo:rnig"], "did you mean 'ring'"),
+    (["audit", "burnside.mdp.zoo:names"], "must be, or return"),
+    (["audit", "ring", "--eps", "0"], "eps"),
+    (["audit", "ring", "--delta", "1"], "delta"),
+    (["minimise", "ring", "--n", "30"], "too large"),
+    (["show", "ring", "--n", "20"], "too large"),
+    (["show", "fig2", "--out", "picture.bmp"], "svg, png or html"),
+    (["reproduce", "--only", "thoery"], "did you mean 'theory'"),
+]
+
+
+@pytest.mark.parametrize(("argv", "hint"), BAD, ids=[" ".join(argv) for argv, _ in BAD])
+def test_bad_input_is_one_clear_sentence(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argv: list[str], hint: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, *argv)
+    assert code == 2 and not out
+    assert hint in err.replace("\n", " ") and "Traceback" not in err
+
+
+def test_pickled_file_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "evil.npz"
+    np.savez(path, format=np.array([{"a": 1}], dtype=object))
+    code, _, err = run(capsys, "audit", str(path))
+    assert code == 2 and "pickled objects" in err
+
+
+def test_unknown_command_and_help_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "adit")[0] == 2
+    code, out, _ = run(capsys, "--help")
+    assert code == 0
+    for command in ("audit", "show", "minimise", "zoo", "reproduce"):
+        assert command in out
+
+
+def test_the_installed_command_runs_in_a_pipe() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "burnside", "audit", "fig2", "--json"], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout)["factors"]["paper"] == 8
+
+
+def test_reproduce_writes_the_report_and_survives_a_failing_part(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, out, _ = run(capsys, "reproduce", "--preset", "smoke", "--only", "theory", "--out", str(tmp_path))
+    page = (tmp_path / "index.html").read_text()
+    assert code == 0 and "done in" in out and "ring(n=5)" in page and "64 would become 8" in page
+    from burnside.report import reproduce as module
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("no such luck")
+
+    monkeypatch.setitem(module.PARTS, "broken", module.Part("Broken", fail))
+    code, out, err = run(capsys, "reproduce", "--preset", "smoke", "--out", str(tmp_path))
+    page = (tmp_path / "index.html").read_text()
+    assert code == 1 and "no such luck" in err and "This part failed" in page and "ring(n=5)" in page

@@ -1,0 +1,119 @@
+"""The audit: its JSON, the three factors, and where the paper's formula cannot be had."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import burnside as bs
+from burnside.errors import InvalidParameter, NotVerified
+from burnside.theory.bounds import Size, leading, ucfh
+
+KEYS = {
+    "model", "states", "pairs", "successors", "group", "verified", "quotient", "reachable", "factors", "attainable",
+    "why", "bounds",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("symmetry", "order", "states", "pairs", "paper"),
+    [("Z", 5, 80, 320, 5.0), ("D", 10, 42, 160, None), ("graph", 120, 13, 28, None)],
+)
+def test_ring_at_five(symmetry: str, order: int, states: int, pairs: int, paper: float | None) -> None:
+    ring = bs.zoo.ring(n=5)
+    found = bs.audit(ring, ring.symmetry(symmetry)).to_dict()
+    assert set(found) >= KEYS
+    assert (found["states"], found["pairs"], found["successors"]) == (400, 1600, 1)
+    assert found["group"]["order"] == order
+    assert found["quotient"] == {"states": states, "pairs": pairs, "successors": 1}
+    assert found["factors"]["paper"] == paper
+    assert found["factors"]["joint"] == pytest.approx(1600 / pairs)
+    assert found["reachable"]["pairs"] == 1280
+    assert found["factors"]["reachable"] == pytest.approx(1280 / found["reachable"]["quotient_pairs"])
+    assert found["verified"]["ok"] and found["verified"]["exhaustive"] and found["verified"]["counterexample"] is None
+    assert found["attainable"] is (paper is not None)
+    json.dumps(found, allow_nan=False)
+
+
+def test_fig2_as_the_paper_counts_it_and_as_it_is() -> None:
+    found = bs.audit(bs.zoo.fig2())
+    assert found.size.states * 4 * found.size.succ == 64
+    assert found.quotient_size.pairs * found.quotient_size.succ == 16
+    assert found.paper.value == 8 and not found.attainable
+    assert "64 would become 8" in found.why and "= 16" in found.why
+    doubled = bs.audit(bs.zoo.fig2(duplicates=True))
+    assert doubled.group_order == 4
+    assert doubled.quotient_size.pairs * doubled.quotient_size.succ == 8
+
+
+def test_bandit_bound_by_the_formula_does_not_grow_but_the_exact_one_does() -> None:
+    exact = [bs.audit(bs.zoo.bandit(n)).quotient_size.pairs for n in (4, 8, 16)]
+    assert exact == [6, 10, 18]
+    averages = [bs.audit(bs.zoo.bandit(n)) for n in (4, 8, 16)]
+    for n, found in zip((4, 8, 16), averages, strict=True):
+        assert found.paper.average is not None
+        # |S̄|·|Ā| = 3·1 whatever n is
+        assert n * (n + 2) / found.paper.average * found.paper.successors == pytest.approx(3)
+
+
+def test_factors_are_ordered_as_proved() -> None:
+    for name in bs.zoo.names():
+        model = bs.zoo.make(name)
+        symmetry = model.symmetry() if model.symmetries else bs.discover(model)
+        found = bs.audit(model, symmetry)
+        assert found.group_order is not None
+        assert 1 <= found.joint <= found.group_order * (1 + 1e-12)
+        assert found.reachable_factor is not None and found.reachable_factor <= found.joint * (1 + 1e-12)
+        if found.paper.average is not None:  # (a) ≤ (b): the paper's count never exceeds the exact one
+            assert found.paper.average >= found.joint * found.successor_factor * (1 - 1e-12)
+
+
+def test_bounds_are_the_formulas_on_the_sizes() -> None:
+    ring = bs.zoo.slip_ring(10)
+    found = bs.audit(ring, eps=0.5, delta=0.05)
+    bounds = found.bounds()
+    assert bounds["M"]["joint"] == pytest.approx(leading(Size(100, 400, 2), 10, 0.5, 0.05))
+    assert bounds["quotient"]["joint"] == pytest.approx(leading(Size(10, 40, 2), 10, 0.5, 0.05))
+    assert bounds["quotient"]["explicit"] == pytest.approx(ucfh(Size(10, 40, 2), 10, 0.5, 0.05).episodes)
+    assert bounds["M"]["paper"] == pytest.approx(10**2 * 2 * 400 * math.log(20) / 0.25)
+    assert bounds["quotient"]["paper"] == pytest.approx(bounds["M"]["paper"] / 10)
+
+
+def test_goal_fixed_in_p0_leaves_nothing_to_save() -> None:
+    found = bs.audit(bs.zoo.slip_ring(10, goal="fixed"))
+    assert found.joint == 10 and found.reachable_factor == 1
+    assert "a learner can save at most 1" in found.why
+
+
+def test_huge_game_from_its_orbit_structure() -> None:
+    found = bs.audit(bs.zoo.make("ring", n=50, d=3)).to_dict()
+    assert found["factors"]["joint"] == found["factors"]["paper"] == 125_000
+    assert found["group"]["order"] == 50**3 and found["attainable"] is True
+    assert found["reachable"] is None and found["states"] is None
+    assert found["log10"]["states"] == pytest.approx(2 * math.log10(50**3) + (50**3 - 1) * math.log10(2))
+    assert not found["verified"]["exhaustive"]
+    json.dumps(found, allow_nan=False)
+
+
+def test_wrong_symmetry_is_refused_with_its_counterexample_or_stamped() -> None:
+    grid = bs.zoo.grid(5)
+    broken = grid.replace(R=grid.R + 0.25 * (np.arange(grid.n_pairs) == 3))
+    with pytest.raises(NotVerified, match="is not a symmetry"):
+        bs.audit(broken, grid.symmetry())
+    found = bs.audit(broken, grid.symmetry(), trust=True)
+    assert found.trusted and found.to_dict()["trusted"] is True
+    assert found.verdict.eps_r == pytest.approx(0.25)
+
+
+def test_model_and_symmetry_must_belong_together() -> None:
+    with pytest.raises(InvalidParameter):
+        bs.audit(bs.zoo.ring(5), bs.zoo.ring_game(5).symmetry())  # type: ignore[arg-type]
+
+
+def test_order_beyond_json_readers_is_given_by_its_logarithm() -> None:
+    ring = bs.zoo.ring(n=8)
+    found = bs.audit(ring, bs.discover(ring)).to_dict()
+    assert found["group"]["order"] is None and found["group"]["log10_order"] > 1000
+    assert found["quotient"]["states"] <= 528
+    json.dumps(found, allow_nan=False)
