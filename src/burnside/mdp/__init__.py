@@ -12,7 +12,7 @@ from __future__ import annotations
 from burnside.mdp import zoo
 from burnside.mdp.approximate import Approximation, approximate, average
 from burnside.mdp.discover import discover
-from burnside.mdp.graph import GraphMDP, OrbitStructure, VertexSymmetry
+from burnside.mdp.graph import GraphMDP
 from burnside.mdp.homomorphism import Homomorphism, HomomorphismCheck
 from burnside.mdp.implicit import ImplicitMDP, ImplicitSymmetry
 from burnside.mdp.invariance import Invariance, check_invariance
@@ -23,6 +23,7 @@ from burnside.mdp.refine import minimise
 from burnside.mdp.symmetry import Symmetry
 from burnside.mdp.tabular import TabularMDP
 from burnside.mdp.verify import Counterexample, Verdict, verify
+from burnside.mdp.vertices import OrbitStructure, VertexSymmetry
 
 __all__ = [
     "Approximation",

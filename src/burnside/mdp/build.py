@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from burnside._types import ArrayLike
+from burnside._types import ArrayLike, FloatArray
 from burnside.errors import InvalidModel, InvalidParameter, MissingExtra, ModelTooLarge
 from burnside.mdp.tabular import TabularMDP
 
@@ -26,11 +26,11 @@ def from_dense(
     >>> from_dense(P, R=[[0, 1], [0, 1]], p0=[1, 0], H=4).n_pairs
     4
     """
-    kernel = np.asarray(P, dtype=np.float64)
+    kernel = _numbers(P, "P")
     if kernel.ndim != 3 or kernel.shape[0] != kernel.shape[2]:
         raise InvalidModel(f"P must have shape (states, actions, states), got {kernel.shape}")
     n_states, n_actions, _ = kernel.shape
-    rewards = np.asarray(R, dtype=np.float64)
+    rewards = _numbers(R, "R")
     if rewards.shape not in ((n_states, n_actions), (H, n_states, n_actions)):
         raise InvalidModel(
             f"R must have shape ({n_states}, {n_actions}) or ({H}, {n_states}, {n_actions}), got {rewards.shape}"
@@ -41,6 +41,13 @@ def from_dense(
     states, actions = np.nonzero(admissible)
     flat = rewards.reshape(*rewards.shape[:-2], -1)[..., admissible.ravel()]
     return TabularMDP(kernel[admissible], flat, p0, H, pair_state=states, pair_action=actions, **rest)
+
+
+def _numbers(values: ArrayLike, what: str) -> FloatArray:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidModel(f"{what} must be an array of numbers") from None
 
 
 def from_step(
@@ -73,6 +80,8 @@ def from_step(
     """
     states: dict[Hashable, int] = {}
     labels: dict[Hashable, int] = {}
+    given = rest.get("action_names")
+    listed = {} if given is None or callable(given) else {name: k for k, name in enumerate(given)}
     queue: list[Any] = [] if collect is None else collect
 
     def number(s: Hashable) -> int:
@@ -102,8 +111,10 @@ def from_step(
                 expected += probability * reward
             rewards.append(expected)
             pair_state.append(position)
-            pair_action.append(labels.setdefault(a, len(labels)))
+            pair_action.append(labels.setdefault(a, listed.get(str(a), len(labels))))
         position += 1
+    if len(set(labels.values())) < len(labels):
+        raise InvalidModel("action_names lists some of the actions and not others: list the name of every action")
     if not first:
         raise InvalidModel("there is no state to start from: starts is empty")
     initial = np.zeros(len(states))
@@ -141,15 +152,16 @@ def from_gym(env: Any, H: int | None = None, *, name: str | None = None, **rest:
         name = name or env
         try:
             env = gymnasium.make(env)
-        except gymnasium.error.Error as error:
+        except (gymnasium.error.Error, ImportError) as error:
             raise InvalidParameter(f"Gymnasium cannot make {env!r}: {error}") from None
-    table = getattr(getattr(env, "unwrapped", env), "P", None)
+    bare = getattr(env, "unwrapped", env)
+    table = getattr(bare, "P", None)
     if table is None:
         raise InvalidModel(
             "this environment has no transition table P: only tabular (toy-text) environments can be read"
         )
     spec = getattr(env, "spec", None)
-    horizon = H or getattr(spec, "max_episode_steps", None) or 100
+    horizon = H if H is not None else getattr(spec, "max_episode_steps", None) or 100
     n = len(table)
     sink = n if _needs_sink(table) else None
     size = n + (sink is not None)
@@ -174,7 +186,7 @@ def from_gym(env: Any, H: int | None = None, *, name: str | None = None, **rest:
         rows, columns, values = [*rows, len(rewards)], [*columns, sink], [*values, 1.0]
         rewards, states, actions = [*rewards, 0.0], [*states, sink], [*actions, 0]
     initial = np.zeros(size)
-    start = getattr(env.unwrapped, "initial_state_distrib", None)
+    start = getattr(bare, "initial_state_distrib", None)
     initial[:n] = np.full(n, 1.0 / n) if start is None else np.asarray(start, dtype=np.float64)
     initial /= initial.sum()
     P = sp.csr_matrix((values, (rows, columns)), shape=(len(rewards), size))
@@ -186,7 +198,7 @@ def from_gym(env: Any, H: int | None = None, *, name: str | None = None, **rest:
         horizon,
         pair_state=states,
         pair_action=actions,
-        name=name or getattr(spec, "id", None) or type(env.unwrapped).__name__,
+        name=name or getattr(spec, "id", None) or type(bare).__name__,
         **rest,
     )
 

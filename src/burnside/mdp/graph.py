@@ -2,85 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from burnside._types import AnyArray, ArrayLike
-from burnside.errors import GroupTooLarge, InvalidAction, InvalidModel, ModelTooLarge
-from burnside.groups import Group, orbit_labels
+from burnside._types import AnyArray
+from burnside.errors import GroupTooLarge, InvalidAction, InvalidModel, ModelTooLarge, UnknownName
+from burnside.groups import orbit_labels
 from burnside.mdp.build import from_step
-from burnside.mdp.implicit import ImplicitMDP, ImplicitSymmetry
+from burnside.mdp.implicit import ImplicitMDP
 from burnside.mdp.symmetry import Symmetry
 from burnside.mdp.tabular import TabularMDP
+from burnside.mdp.vertices import GraphState, OrbitStructure, VertexSymmetry
 
-__all__ = ["GraphMDP", "OrbitStructure", "VertexSymmetry"]
-
-#: A state ``(x, q)``: the label of every vertex, and the vertex of the agent (Def. 3).
-GraphState = tuple[tuple[Any, ...], int]
-
-
-@dataclass(frozen=True)
-class OrbitStructure:
-    """Exact sizes of a model and of its quotient, found without enumerating either."""
-
-    states: int
-    pairs: int
-    successors: int
-    quotient_states: int
-    quotient_pairs: int
-    quotient_successors: int
-    free: bool
-    why: str
-
-
-class VertexSymmetry:
-    """A group of automorphisms of the graph, acting on states by ``(g·x)(v) = x(g⁻¹v)`` and ``g·q`` (Def. 7).
-
-    Args:
-        on_vertices: shape ``(k, n)``: the image of every vertex under each generator.
-        name: shown in reports.
-        order: the order of the group; computed by Schreier–Sims if left out.
-    """
-
-    def __init__(self, on_vertices: ArrayLike, *, name: str = "G", order: int | None = None) -> None:
-        self.group = Group.from_permutations(np.atleast_2d(np.asarray(on_vertices)), name=name)
-        self.on_vertices: AnyArray = self.group.generators
-        self.name = name
-        self._order = order
-
-    @property
-    def order(self) -> int:
-        """Order of the group."""
-        if self._order is None:
-            self._order = self.group.order
-        return self._order
-
-    @staticmethod
-    def act(g: AnyArray, state: GraphState) -> GraphState:
-        """``g·(x, q)``."""
-        labels, position = state
-        image: list[Any] = [None] * len(labels)
-        for v, label in enumerate(labels):
-            image[int(g[v])] = label
-        return tuple(image), int(g[position])
-
-    def implicit(self) -> ImplicitSymmetry:
-        """The same group as three callables, for sampling checks; generators are given by their number."""
-        # picking the preimages of all vertices at once is a hundred times faster than a loop on large boards
-        pick = [operator.itemgetter(*np.argsort(g).tolist()) for g in self.on_vertices]
-        return ImplicitSymmetry(
-            act=lambda j, s: (pick[j](s[0]), int(self.on_vertices[j][s[1]])),
-            act_on_action=lambda j, s, v: int(self.on_vertices[j][v]),
-            generators=range(len(self.on_vertices)),
-            name=self.name,
-            order=self.order,
-        )
+__all__ = ["GraphMDP"]
 
 
 class GraphMDP:
@@ -130,13 +67,17 @@ class GraphMDP:
         self.counts = dict(counts or {})
         self.H, self.name = H, name
         self._step, self._reward = step, reward
-        self._starts, self.p0 = starts, p0
+        self._starts, self.p0 = None if starts is None else tuple(starts), p0
         self._action_label = action_label or (lambda q, v: v)
         self.successors = successors if successors is not None else (1 if step is None else None)
         self.symmetries = dict(symmetries or {})
         strangers = set(self.counts) - set(self.alphabet)
         if strangers:
             raise InvalidModel(f"counts names {strangers.pop()!r}, which is not in the alphabet {self.alphabet}")
+        if len(set(self.alphabet)) < len(self.alphabet) or not self.alphabet:
+            raise InvalidModel(f"the alphabet {self.alphabet} must hold at least one label, and each of them once")
+        if min(self.counts.values(), default=0) < 0:
+            raise InvalidModel(f"counts must not be negative, got {self.counts}")
         if sum(self.counts.values()) > self.n_vertices:
             raise InvalidModel(f"counts asks for more labels than the graph has vertices ({self.n_vertices})")
 
@@ -221,11 +162,35 @@ class GraphMDP:
                 f"{self.name} has {_big(self.n_states)} states, more than the limit of {limit}: "
                 f"audit it from its orbit structure (burnside audit), or make it smaller"
             )
-        wanted = self.counts.items()
-        for x in itertools.product(self.alphabet, repeat=self.n_vertices):
-            if all(x.count(label) == count for label, count in wanted):
-                for q in range(self.n_vertices):
-                    yield x, q
+        for x in self._all_labellings() if self.n_states else ():
+            for q in range(self.n_vertices):
+                yield x, q
+
+    def _all_labellings(self) -> Iterator[tuple[Any, ...]]:
+        """Labellings that respect ``counts``, in the order of ``itertools.product``, without trying the others."""
+        left = dict(self.counts)
+        x: list[Any] = []
+        turns = [iter(self.alphabet)]
+        while turns:
+            label = next(turns[-1], turns)
+            if label is turns:  # every label was tried here: one step back
+                turns.pop()
+                if x and (last := x.pop()) in left:
+                    left[last] += 1
+                continue
+            if label in left:
+                if left[label] == 0:
+                    continue
+                left[label] -= 1
+            elif sum(left.values()) >= self.n_vertices - len(x):
+                continue  # the cells that remain are all needed for counted labels
+            x.append(label)
+            if len(x) < self.n_vertices:
+                turns.append(iter(self.alphabet))
+                continue
+            yield tuple(x)
+            if (last := x.pop()) in left:
+                left[last] += 1
 
     def tabular(self, limit: int = 2_000_000) -> TabularMDP:
         """Enumerate what is reachable from ``starts`` (all states if none were given)."""
@@ -262,6 +227,7 @@ class GraphMDP:
 
     def lift(self, mdp: TabularMDP, index: Sequence[GraphState], vertices: VertexSymmetry) -> Symmetry:
         """A vertex symmetry as a symmetry of the enumerated MDP."""
+        self._check_automorphisms(vertices)
         number = {state: i for i, state in enumerate(index)}
         on_states = np.empty((len(vertices.on_vertices), mdp.n_states), dtype=np.int64)
         on_pairs = np.empty((len(vertices.on_vertices), mdp.n_pairs), dtype=np.int64)
@@ -295,6 +261,7 @@ class GraphMDP:
         A state ``(x, q)`` is fixed by g iff g fixes q and x is constant on the cycles of g. If the group moves every
         vertex freely only the identity fixes a state, and every orbit has ``|G|`` members.
         """
+        self._check_automorphisms(symmetry)
         vertex_orbits = orbit_labels(symmetry.on_vertices)
         order = symmetry.order
         free = bool((np.bincount(vertex_orbits) == order).all())
@@ -316,6 +283,29 @@ class GraphMDP:
             self.n_states, self.n_pairs, successors, states, pairs, min(successors, states), free, why
         )
 
+    def _check_automorphisms(self, symmetry: VertexSymmetry) -> None:
+        """Raise unless every generator maps edges to edges: counts of orbits mean nothing otherwise."""
+        n, vertices = self.n_vertices, symmetry.on_vertices
+        if vertices.shape[1] != n:
+            raise InvalidAction(
+                f"{symmetry.name} acts on {vertices.shape[1]} vertices but {self.name} has {n}: "
+                f"build the symmetry for this very graph"
+            )
+        # the out-neighbours of g·q are the images of those of q iff sums of random 64-bit weights over both agree
+        flat = np.concatenate([np.asarray(out) for out in self.neighbours])
+        begin = np.concatenate([[0], np.cumsum([len(out) for out in self.neighbours])[:-1]])
+        weight = np.random.default_rng(0).integers(0, 2**64, size=n, dtype=np.uint64)
+        total = np.add.reduceat(weight[flat], begin)
+        for j, g in enumerate(vertices):
+            off = np.add.reduceat(weight[g][flat], begin) != total[g]
+            if off.any():
+                q = int(np.argmax(off))
+                v = next((int(v) for v in self.neighbours[q] if g[v] not in self.neighbours[g[q]]), q)
+                raise InvalidAction(
+                    f"generator {j} of {symmetry.name} maps the edge ({q}, {v}) to ({g[q]}, {g[v]}), which is no edge: "
+                    f"it is no automorphism of the graph"
+                )
+
     def _burnside(self, symmetry: VertexSymmetry) -> tuple[int, int]:
         states = pairs = 0
         elements = symmetry.group.elements
@@ -323,7 +313,7 @@ class GraphMDP:
             fixed = [v for v in range(self.n_vertices) if g[v] == v]
             if not fixed:
                 continue
-            labellings = self._fixed_labellings(_cycle_lengths(g))
+            labellings = self._fixed_labellings(np.bincount(orbit_labels(g[None])).tolist())
             states += len(fixed) * labellings
             still = set(fixed)
             pairs += sum(sum(v in still for v in self.neighbours[q]) for q in fixed) * labellings
@@ -347,8 +337,6 @@ class GraphMDP:
 
     def symmetry(self, name: str | None = None) -> VertexSymmetry:
         """The declared vertex symmetry of that name; the default one if no name is given."""
-        from burnside.errors import UnknownName
-
         if name is None and self.symmetries:
             name = next(iter(self.symmetries))
         for known, make in self.symmetries.items():
@@ -383,11 +371,6 @@ def _neighbours(graph: Any) -> Sequence[Any] | AnyArray:
         if min(out) < 0 or max(out) >= len(result):
             raise InvalidModel(f"vertex {q} has an out-neighbour outside 0..{len(result) - 1}")
     return result
-
-
-def _cycle_lengths(g: AnyArray) -> list[int]:
-    labels = orbit_labels(np.asarray(g)[None])
-    return np.bincount(labels).tolist()
 
 
 def _show(state: GraphState) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
@@ -225,7 +226,7 @@ class Symmetry:
         size = (
             "unknown order"
             if self._order is None
-            else f"order {self._order:.4g}"
+            else f"order about 10^{math.log10(self._order):.1f}"  # it may exceed what a float or str() can hold
             if self._order > 10**9
             else f"order {self._order}"
         )
@@ -249,7 +250,10 @@ def _wrong_set(what: str, got: int, kind: str, expected: int, model: str) -> Inv
 
 def _permutations(values: Any, what: str, point: str) -> AnyArray:
     """``values`` as a read-only (k, n) integer array whose rows are permutations."""
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.empty(0)  # ragged: refused below
     if array.ndim == 1 and array.dtype.kind in "iu":
         array = array[None]
     if array.ndim != 2 or array.dtype.kind not in "iu" or 0 in array.shape:

@@ -360,8 +360,10 @@ def _indices(values: ArrayLike, what: str, n_pairs: int, below: int | None) -> A
 def _pairs(
     pair_state: ArrayLike | None, pair_action: ArrayLike | None, n_pairs: int, n_states: int
 ) -> tuple[AnyArray, AnyArray]:
+    if n_pairs == 0:
+        raise InvalidModel("there are no pairs: every state needs at least one admissible action")
     if pair_state is None:
-        if n_pairs == 0 or n_pairs % n_states:
+        if n_pairs % n_states:
             raise InvalidModel(
                 f"{n_pairs} pairs do not divide evenly among {n_states} states: pass pair_state, the state of each pair"
             )

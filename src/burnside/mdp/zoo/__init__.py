@@ -41,6 +41,9 @@ def _ring_any(n: int = 5, d: int = 1, **rest: Any) -> TabularMDP | GraphMDP:
     """The mined game: a table in one dimension and up to 12 cells, implicit beyond."""
     if d == 1 and n <= 12:
         return ring(n, **rest)
+    for key in rest:
+        if key not in inspect.signature(ring_game).parameters:
+            raise InvalidParameter(f"the parameter {key!r} of the ring exists only for its table (d = 1, n ≤ 12)")
     return ring_game(n, d, **rest)
 
 

@@ -10,9 +10,10 @@ import scipy.sparse as sp
 
 from burnside._types import AnyArray, IntArray
 from burnside.errors import InvalidParameter, ModelTooLarge
-from burnside.mdp.graph import GraphMDP, VertexSymmetry
+from burnside.mdp.graph import GraphMDP
 from burnside.mdp.symmetry import Symmetry
 from burnside.mdp.tabular import TabularMDP
+from burnside.mdp.vertices import VertexSymmetry
 
 __all__ = ["MOVES", "ring", "ring_game", "slip_ring"]
 
