@@ -9,6 +9,7 @@ import tyro
 from burnside.cli.audit import Audit, Minimise, Zoo
 from burnside.cli.reproduce import Reproduce
 from burnside.cli.show import Show
+from burnside.cli.theory import Bounds, Cover
 
 __all__ = ["Command"]
 
@@ -17,5 +18,7 @@ Command = (
     | Annotated[Show, tyro.conf.subcommand(name="show")]
     | Annotated[Minimise, tyro.conf.subcommand(name="minimise")]
     | Annotated[Zoo, tyro.conf.subcommand(name="zoo")]
+    | Annotated[Bounds, tyro.conf.subcommand(name="bounds")]
+    | Annotated[Cover, tyro.conf.subcommand(name="cover")]
     | Annotated[Reproduce, tyro.conf.subcommand(name="reproduce")]
 )

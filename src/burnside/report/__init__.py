@@ -1,0 +1,22 @@
+"""Tables, figures and the HTML report: what a reader sees of everything below.
+
+What lives here:
+
+- ``graphs`` — :func:`draw`, the state graph coloured by orbit beside its quotient (Figs. 1 and 2) as SVG, PNG or HTML,
+  and :func:`orbit_view`, the same as a fragment of a page;
+- ``layout`` — where the nodes go: pure functions from graphs to positions;
+- ``page`` — :class:`Page`, one self-contained HTML file for phone, desk and print, light and dark;
+- ``tables`` — results as rows of text, shared with the command line;
+- ``reproduce``, ``theory`` — the report of ``burnside reproduce`` and its parts;
+- ``style`` — the colours, fonts and style sheets that figures and pages share.
+
+It may import every other folder of the package; nothing but the command line imports it. matplotlib and networkx are
+imported inside functions, so that ``import burnside`` stays quick.
+"""
+
+from __future__ import annotations
+
+from burnside.report.graphs import draw, orbit_view
+from burnside.report.page import Page
+
+__all__ = ["Page", "draw", "orbit_view"]

@@ -1,0 +1,96 @@
+"""Plots: a figure with its data beside it, as SVG, PNG and CSV, in one style."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from burnside._files import write_atomically, write_text
+from burnside.report import style
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Plot", "plot"]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A drawn figure: its SVG text, the table it was drawn from, and a caption."""
+
+    name: str
+    caption: str
+    svg: str
+    png: bytes
+    headers: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write NAME.svg, NAME.png and NAME.csv, each atomically."""
+        table = io.StringIO()
+        writer = csv.writer(table, lineterminator="\n")
+        writer.writerow(self.headers)
+        writer.writerows(self.rows)
+        base = Path(folder)
+        return [
+            write_text(base / f"{self.name}.svg", self.svg),
+            write_atomically(base / f"{self.name}.png", lambda file: file.write(self.png)),
+            write_text(base / f"{self.name}.csv", table.getvalue()),
+        ]
+
+
+def plot(
+    name: str,
+    caption: str,
+    draw: Callable[[Any], None],
+    headers: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    size: tuple[float, float] = (6.4, 4.2),
+    watermark: str | None = None,
+) -> Plot:
+    """Call ``draw(figure)`` on an empty matplotlib figure and keep the result with its data."""
+    with _house_style() as figure_class:
+        figure = figure_class(figsize=size, facecolor=style.PAPER, layout="constrained")
+        draw(figure)
+        if watermark:
+            figure.text(0.5, 0.5, watermark, ha="center", va="center", rotation=25, fontsize=26, color="#00000022")
+        text, picture = io.BytesIO(), io.BytesIO()
+        figure.savefig(text, format="svg", metadata={"Date": None, "Title": name})
+        figure.savefig(picture, format="png", dpi=160, metadata={"Title": name})
+    return Plot(name, caption, text.getvalue().decode(), picture.getvalue(), tuple(headers), tuple(map(tuple, rows)))
+
+
+@contextmanager
+def _house_style() -> Iterator[Any]:
+    import matplotlib
+    from cycler import cycler
+    from matplotlib.figure import Figure
+
+    settings: Any = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": "burnside",
+        "font.family": style.FONTS,
+        "font.size": 9,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.edgecolor": style.MUTED,
+        "axes.labelcolor": style.INK,
+        "axes.prop_cycle": cycler(color=[style.colour(i) for i in range(7)]),
+        "xtick.color": style.MUTED,
+        "ytick.color": style.MUTED,
+        "legend.frameon": False,
+        "legend.fontsize": 8,
+        "grid.color": style.LINE,
+        "grid.linewidth": 0.5,
+        "axes.grid": True,
+        "axes.axisbelow": True,
+        "lines.linewidth": 1.6,
+    }
+    with matplotlib.rc_context(settings):
+        yield Figure

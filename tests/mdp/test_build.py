@@ -1,0 +1,270 @@
+"""Ways to make a model: dense arrays, step functions, Gymnasium's toy texts, graphs."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.mdp.helpers import classes, induction, one_sentence, plant
+
+from burnside.errors import InvalidModel
+from burnside.mdp import GraphMDP, TabularMDP, VertexSymmetry, discover, minimise, quotient, solve, verify
+
+# ---------------------------------------------------------------------- dense arrays and step functions
+
+
+@pytest.mark.parametrize("timed", [False, True])
+@pytest.mark.parametrize("masked", [False, True])
+def test_from_dense(timed: bool, masked: bool) -> None:
+    rng = np.random.default_rng(1)
+    P = rng.random((5, 3, 5)) * (rng.random((5, 3, 5)) < 0.6) + np.eye(5)[:, None, :]
+    P /= P.sum(axis=2, keepdims=True)
+    R = rng.normal(size=(4, 5, 3) if timed else (5, 3))
+    mask = rng.random((5, 3)) < 0.6 if masked else np.ones((5, 3), dtype=bool)
+    mask[:, 1] = True
+    if masked:
+        P[~mask] = np.nan  # what is not admissible need not be filled in
+        R[..., ~mask] = np.nan
+    mdp = TabularMDP.from_dense(P, R, np.eye(5)[0], 4, mask=mask if masked else None)
+    assert mdp.n_pairs == mask.sum() and mdp.time_dependent == timed
+    V = np.zeros(5)
+    for t in reversed(range(4)):
+        q = np.where(mask, (R[t] if timed else R) + np.nan_to_num(P) @ V, -np.inf)
+        V = q.max(axis=1)
+    assert np.abs(solve(mdp).V[0] - V).max() < 1e-12
+    for i in range(mdp.n_pairs):
+        s, a = int(mdp.pair_state[i]), int(mdp.pair_action[i])
+        assert mask[s, a] and np.array_equal(mdp.P[i].toarray()[0], P[s, a])
+        assert np.array_equal(mdp.R[..., i], R[..., s, a])
+    assert mdp.pair_index(np.repeat(np.arange(5), 3), np.tile(np.arange(3), 5)).tolist() == [
+        int(mask[:s].sum() + mask[s, :a].sum()) if mask[s, a] else -1 for s in range(5) for a in range(3)
+    ]
+
+
+def test_pairs_may_come_in_any_order() -> None:
+    found = plant(3, "Z3", ("points", "fixed"), ("points", "two fixed"), timed=True)
+    mdp = found.mdp
+    order = np.random.default_rng(0).permutation(mdp.n_pairs)
+    again = TabularMDP(
+        mdp.P[order],
+        mdp.R[:, order],
+        mdp.p0,
+        mdp.H,
+        pair_state=mdp.pair_state[order],
+        pair_action=mdp.pair_action[order],
+    )
+    assert (again.P != mdp.P).nnz == 0 and (again.R == mdp.R).all()
+    assert (again.pair_state == mdp.pair_state).all() and (again.pair_action == mdp.pair_action).all()
+    assert verify(again, found.symmetry).ok
+
+
+def test_from_step_names_and_numbers() -> None:
+    def step(s: int, a: str) -> list[tuple[float, int, float]]:
+        return [(0.25, s, 1.0), (0.5, (s + 1) % 3, 2.0), (0.25, s, 3.0)]
+
+    def actions(s: int) -> tuple[str, ...]:
+        return ("stay",) if s == 0 else ("go", "stay")
+
+    for names in (None, ["go", "stay"]):
+        mdp = TabularMDP.from_step([0], actions, step, 2, **({} if names is None else {"action_names": names}))
+        shown = [(mdp.state_name(int(s)), mdp.action_name(int(a))) for s, a in zip(mdp.pair_state, mdp.pair_action)]  # noqa: B905
+        assert sorted(shown) == [("0", "stay"), ("1", "go"), ("1", "stay"), ("2", "go"), ("2", "stay")]
+    assert mdp.R.tolist() == [2.0] * 5 and mdp.successors == 2 and mdp.p0.tolist() == [1, 0, 0]
+    assert mdp.P[0].toarray().tolist() == [[0.5, 0.5, 0]]
+    one_sentence(
+        InvalidModel,
+        lambda: TabularMDP.from_step([0], actions, step, 2, action_names=["go"]),
+        "action_names",
+    )
+
+
+def test_uniform_start_counts_every_state_once() -> None:
+    mdp = TabularMDP.from_step([4, 5, 4], lambda s: (0,), lambda s, a: [(1.0, s, 0.0)], 1)
+    assert mdp.p0.tolist() == [0.5, 0.5]
+
+
+# ---------------------------------------------------------------------- Gymnasium
+
+
+def table_induction(table: Any, H: int) -> np.ndarray:
+    """V* straight from ``env.P``: what ends the episode is worth its reward and nothing after."""
+    V = np.zeros((H + 1, len(table)))
+    for t in reversed(range(H)):
+        for s in table:
+            V[t, s] = max(
+                sum(p * (r + (0.0 if done else V[t + 1, c])) for p, c, r, done in table[s][a]) for a in table[s]
+            )
+    return V
+
+
+GYM = [
+    ("FrozenLake-v1", {"is_slippery": True}, 0, 100),
+    ("FrozenLake-v1", {"is_slippery": False}, 0, 100),
+    ("FrozenLake8x8-v1", {"is_slippery": True}, 0, 200),
+    ("FrozenLake8x8-v1", {"is_slippery": False}, 0, 200),
+    ("CliffWalking-v1", {}, 1, 100),
+    ("CliffWalking-v1", {"is_slippery": True}, 1, 100),
+    ("Taxi-v4", {}, 1, 200),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "sink", "horizon"), GYM, ids=lambda x: str(x))
+def test_from_gym(name: str, options: dict[str, Any], sink: int, horizon: int) -> None:
+    gymnasium = pytest.importorskip("gymnasium")
+    env = gymnasium.make(name, **options)
+    table = env.unwrapped.P
+    n = len(table)
+    mdp = TabularMDP.from_gym(env)
+    assert (mdp.H, mdp.n_states, mdp.name) == (horizon, n + sink, name)
+    assert np.abs(np.asarray(mdp.P.sum(axis=1)) - 1).max() < 1e-12
+    assert np.allclose(mdp.p0[:n], env.unwrapped.initial_state_distrib) and (sink == 0 or mdp.p0[n] == 0)
+    if sink:
+        assert list(mdp.P[mdp.pairs_of(n)[0]].indices) == [n] and len(mdp.pairs_of(n)) == 1
+        assert mdp.R[mdp.pairs_of(n)[0]] == 0 and mdp.state_name(n) == "end"
+    for s in table:
+        for a in table[s]:
+            i = int(mdp.pair_index([s], [a])[0])
+            expected = np.zeros(n + sink)
+            for p, c, _, done in table[s][a]:
+                expected[n if done and sink else c] += p
+            assert np.allclose(mdp.P[i].toarray()[0], expected)
+            assert mdp.R[i] == pytest.approx(sum(p * r for p, _, r, _ in table[s][a]))
+    short = mdp.replace(H=25)
+    assert np.abs(solve(short).V[:, :n] - table_induction(table, 25)).max() < 1e-9
+
+
+def test_from_gym_known_values() -> None:
+    gymnasium = pytest.importorskip("gymnasium")
+    lake = TabularMDP.from_gym(gymnasium.make("FrozenLake-v1", is_slippery=False))
+    assert solve(lake).value == 1.0 and solve(lake.replace(H=5)).value == 0.0 and solve(lake.replace(H=6)).value == 1.0
+    assert TabularMDP.from_gym("CliffWalking-v1", H=13).H == 13
+    assert solve(TabularMDP.from_gym("CliffWalking-v1")).value == -13  # eleven cells along the cliff, one up, one down
+    taxi = TabularMDP.from_gym("Taxi-v4")
+    assert solve(taxi).value == pytest.approx(7.93, abs=0.01)  # mean over starts of 20 minus the steps before it
+    for small in (quotient(taxi, discover(taxi)), minimise(taxi)):
+        assert solve(small.mdp).value == pytest.approx(solve(taxi).value, abs=1e-9)
+
+
+def test_from_gym_agrees_with_what_the_environment_does() -> None:
+    gymnasium = pytest.importorskip("gymnasium")
+    env = gymnasium.make("Taxi-v4")
+    mdp = TabularMDP.from_gym(env)
+    rng = np.random.default_rng(0)
+    env.reset(seed=0)
+    for s in rng.integers(500, size=200):
+        env.reset()
+        env.unwrapped.s = int(s)
+        a = int(rng.integers(6))
+        successor, reward, terminated, _, _ = env.step(a)
+        i = int(mdp.pair_index([s], [a])[0])
+        assert mdp.R[i] == reward and mdp.P[i].indices.tolist() == [500 if terminated else successor]
+
+
+def test_anything_with_a_table_will_do() -> None:
+    class Bare:
+        def __init__(self) -> None:
+            self.P = {
+                0: {0: [(1.0, 1, 5.0, True)], 1: [(0.5, 0, 0.0, False), (0.5, 0, 1.0, False)]},
+                1: {0: [(1.0, 1, 0.0, True)]},
+            }
+
+    mdp = TabularMDP.from_gym(Bare(), H=3)
+    assert (mdp.n_states, mdp.n_pairs, mdp.H, mdp.name) == (2, 3, 3, "Bare")
+    assert mdp.p0.tolist() == [0.5, 0.5] and solve(mdp).V[0].tolist() == [6.0, 0.0]
+
+
+# ---------------------------------------------------------------------- graphs
+
+GRAPHS = {
+    "path 3": (nx.path_graph(3), [[2, 1, 0]]),
+    "cycle 4": (nx.cycle_graph(4), [[1, 2, 3, 0], [0, 3, 2, 1]]),
+    "cycle 5": (nx.cycle_graph(5), [[1, 2, 3, 4, 0], [0, 4, 3, 2, 1]]),
+    "directed 4": (nx.cycle_graph(4, create_using=nx.DiGraph), [[1, 2, 3, 0]]),
+    "star 3": (nx.star_graph(3), [[0, 2, 3, 1], [0, 2, 1, 3]]),
+    "complete 4": (nx.complete_graph(4), [[1, 2, 3, 0], [1, 0, 2, 3]]),
+    "looped": ([[0, 1], [1, 0], [2, 0], [3, 1]], [[1, 0, 3, 2]]),
+    "fixed": ([[0, 1], [1, 0, 2], [2, 1]], [[0, 1, 2]]),
+}
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from(sorted(GRAPHS)), st.integers(1, 3), st.data())
+def test_graph_counts_and_orbits(name: str, letters: int, data: st.DataObject) -> None:
+    """Exact sizes and Burnside's counts against plain enumeration, for groups that fix vertices too."""
+    graph, generators = GRAPHS[name]
+    alphabet = "abc"[:letters]
+    n = len(generators[0])
+    counted = data.draw(st.sets(st.sampled_from(alphabet), max_size=letters))
+    counts: dict[str, int] = {}
+    for label in sorted(counted):
+        counts[label] = data.draw(st.integers(0, n - sum(counts.values())))
+    game = GraphMDP(graph, alphabet, reward=lambda x, q, v: float(x[q] == x[v]), H=2, counts=counts)
+    wanted = [
+        (x, q)
+        for x in itertools.product(alphabet, repeat=n)
+        if all(x.count(label) == count for label, count in counts.items())
+        for q in range(n)
+    ]
+    assert list(game.states()) == wanted and game.n_states == len(wanted)
+    assert game.n_pairs == sum(len(game.actions(s)) for s in wanted)
+    if not wanted:
+        return
+    mdp = game.tabular()
+    assert (mdp.n_states, mdp.n_pairs) == (game.n_states, game.n_pairs)
+    vertices = VertexSymmetry(generators, name="G")
+    symmetry = game.lift(mdp, wanted, vertices)
+    assert verify(mdp, symmetry).ok
+    found = game.orbits(vertices)
+    q = quotient(mdp, symmetry)
+    assert (found.states, found.pairs) == (mdp.n_states, mdp.n_pairs)
+    assert (found.quotient_states, found.quotient_pairs) == (q.mdp.n_states, q.mdp.n_pairs)
+    assert found.quotient_pairs == len(set(classes(symmetry.on_pairs, mdp.n_pairs)))
+    assert found.quotient_successors == q.mdp.successors == 1
+
+
+def test_graph_samples_are_states() -> None:
+    game = GraphMDP(nx.cycle_graph(4), "ab.", counts={"a": 1, "b": 2}, H=2)
+    rng = np.random.default_rng(0)
+    drawn = [game.sample(rng) for _ in range(2000)]
+    assert set(drawn) == set(game.states())
+    assert max(drawn.count(s) for s in game.states()) < 90  # 2000/48 ≈ 42 expected of each
+
+
+def test_graph_with_few_labellings_among_many() -> None:
+    """One goal on 40 cells: 1600 states; trying all 2^40 labellings for them would never end."""
+    game = GraphMDP(
+        nx.cycle_graph(40), (".", "goal"), counts={"goal": 1}, reward=lambda x, q, v: float(x[v] == "goal"), H=3
+    )
+    mdp = game.tabular()
+    assert mdp.n_states == game.n_states == 1600 and mdp.n_pairs == 3200
+    turn = VertexSymmetry([np.roll(np.arange(40), -1)])
+    assert quotient(mdp, game.lift(mdp, list(game.states()), turn)).mdp.n_states == 40
+
+
+def test_graph_starts_and_dynamics() -> None:
+    """Only what is reachable is listed; a model can be tabulated twice; the walk itself is right."""
+    clean = (("x", "x", "x"), 0)
+
+    def paint(x: tuple[str, ...], q: int, v: int) -> list[tuple[float, Any]]:
+        return [(0.5, (x, q)), (0.5, (tuple("o" if i == v else c for i, c in enumerate(x)), v))]
+
+    game = GraphMDP(
+        nx.path_graph(3), "xo", paint, lambda x, q, v: float(x[v] == "x"), 4, starts=iter([clean]), successors=2
+    )
+    one, two = game.tabular(), game.tabular()
+    seen, queue = {clean}, [clean]
+    while queue:
+        x, q = queue.pop()
+        for v in game.actions((x, q)):
+            for _, successor in paint(x, q, v):
+                if successor not in seen:
+                    seen.add(successor)
+                    queue.append(successor)
+    assert one.n_states == two.n_states == len(seen) < game.n_states
+    assert np.abs(solve(one).V - induction(one)).max() < 1e-12
+    assert verify(game.implicit(), VertexSymmetry([[2, 1, 0]]).implicit(), samples=300).ok
