@@ -7,6 +7,7 @@ from typing import Annotated
 import tyro
 
 from burnside.cli.audit import Audit, Minimise, Zoo
+from burnside.cli.measure import Measure
 from burnside.cli.reproduce import Reproduce
 from burnside.cli.show import Show
 from burnside.cli.theory import Bounds, Cover
@@ -18,6 +19,7 @@ Command = (
     | Annotated[Show, tyro.conf.subcommand(name="show")]
     | Annotated[Minimise, tyro.conf.subcommand(name="minimise")]
     | Annotated[Zoo, tyro.conf.subcommand(name="zoo")]
+    | Annotated[Measure, tyro.conf.subcommand(name="measure")]
     | Annotated[Bounds, tyro.conf.subcommand(name="bounds")]
     | Annotated[Cover, tyro.conf.subcommand(name="cover")]
     | Annotated[Reproduce, tyro.conf.subcommand(name="reproduce")]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from burnside.errors import UnknownName
+from burnside.report.mistakes import mistakes_part
 from burnside.report.page import Page
 from burnside.report.theory import theory_part
 
@@ -24,15 +25,16 @@ class Part:
 
     Attributes:
         title: heading of its section.
-        run: adds its results to the page; gets the preset and a function ``report(done, total)`` for progress.
+        run: adds its results to the page; gets the preset, a function ``report(done, total)``, and the folder.
     """
 
     title: str
-    run: Callable[[Page, Preset, Callable[[int, int], None]], None]
+    run: Callable[[Page, Preset, Callable[[int, int], None], Path], None]
 
 
 PARTS: dict[str, Part] = {
     "theory": Part("What the symmetries save: verified quotients and exact counts", theory_part),
+    "mistakes": Part("Sample complexity, measured: mistakes on M and on its quotient", mistakes_part),
 }
 
 
@@ -79,7 +81,7 @@ def reproduce(
 
         page.section(part.title, id=name)
         try:
-            part.run(page, preset, report)
+            part.run(page, preset, report, Path(out))
         except Exception as error:  # any failure of one part must not cost the others
             outcome.failed[name] = f"{type(error).__name__}: {error}"
             page.text(f"This part failed: {outcome.failed[name]}")

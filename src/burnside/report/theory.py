@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from burnside.mdp import Symmetry, TabularMDP, approximate, check_invariance, discover, minimise, quotient, solve, zoo
@@ -29,7 +30,7 @@ _HEADERS = [
 ]
 
 
-def theory_part(page: Page, preset: str, report: Callable[[int, int], None]) -> None:
+def theory_part(page: Page, preset: str, report: Callable[[int, int], None], out: Path) -> None:
     """Add the theory part to the page."""
     sizes = [5] if preset == "smoke" else [5, 6, 7, 8]
     steps = len(zoo.names()) + len(sizes) + 3

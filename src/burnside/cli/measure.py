@@ -1,0 +1,112 @@
+"""``burnside measure``: mistakes of a learner on M against the same learner on M̄."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from burnside.cli.console import output, print_json, progress, table
+from burnside.cli.models import SymmetryOptions
+from burnside.errors import InvalidParameter
+from burnside.experiments.mistakes.run import ModelArchive
+from burnside.learning import Comparison, compare, practical
+from burnside.mdp import Symmetry, TabularMDP
+from burnside.report.tables import number
+from burnside.runs import CellStore
+
+__all__ = ["Measure"]
+
+
+@dataclass(frozen=True)
+class Measure(SymmetryOptions):
+    """Measure sample complexity: ε-suboptimal episodes of a learner on M and on its quotient."""
+
+    learner: Literal["ubev", "ucbvi", "ucfh", "ucfh-literal"] = "ubev"
+    """The learner; ucfh-literal has the published constants, with the episodes of a phase sampled in bulk."""
+    eps: float = 0.1
+    """Accuracy ε as a fraction of R*."""
+    delta: float = 0.1
+    """Confidence δ."""
+    seeds: int = 10
+    """Number of seeds."""
+    scale: float | None = None
+    """Width factor c of UBEV and UCBVI, or factor on UCFH's m; default: UBEV's practical one for this size."""
+    width: Literal["heuristic", "provable"] = "heuristic"
+    """UBEV's width: the span of its optimistic values (no guarantee), or H − t (Uniform-PAC with scale 1)."""
+    max_episodes: int | None = None
+    """Budget of a run; a run that spends it is marked as capped."""
+    workers: int = 2
+    """Threads."""
+    runs: Path = Path("runs/measure")
+    """Folder that keeps finished runs; the same command goes on where it was stopped."""
+    fresh: bool = False
+    """Ignore and do not write kept runs."""
+    json: bool = False
+    """Print one JSON object."""
+
+    def run(self) -> int:
+        """Run the command."""
+        model = self.load_model()
+        symmetry = self.load_symmetry(model)
+        if not isinstance(model, TabularMDP) or not isinstance(symmetry, Symmetry):
+            raise InvalidParameter(f"{model.name} is too large to enumerate: mistakes are measured on tables")
+        options: dict[str, Any] = {"width": self.width} if self.learner == "ubev" else {}
+        scale = self.scale
+        if scale is None and self.learner == "ubev" and self.width == "heuristic":
+            scale = practical(model.n_pairs).scale
+        settings = {"learner": self.learner, "scale": scale, "eps": self.eps, "delta": self.delta, **options}
+        archive = (
+            None if self.fresh else ModelArchive(CellStore(self.runs), model, symmetry, settings, self.max_episodes)
+        )
+        with progress(f"measuring {model.name}") as update:
+            found = compare(
+                model,
+                symmetry,
+                self.learner,
+                self.eps,
+                self.delta,
+                seeds=self.seeds,
+                workers=self.workers,
+                progress=update,
+                scale=scale,
+                max_episodes=self.max_episodes,
+                archive=archive,
+                **options,
+            )
+        if self.json:
+            print_json(found.to_dict())
+        else:
+            _show(found)
+        return 0
+
+
+def _show(found: Comparison) -> None:
+    plain = found.to_dict()
+    console = output()
+    console.print(f"[bold]{found.name}[/]: {found.label}", soft_wrap=True)
+    share = plain["eps"] / plain["best"]
+    console.print(f"ε = {plain['eps']:.4g} ({share:.3g} of R* = {plain['best']:.4g}), δ = {plain['delta']:g}")
+    rows = table("seed", "mistakes on M", "on the quotient")
+    mistakes = plain["mistakes"]
+    for seed, on_m, on_quotient in zip(plain["seeds"], mistakes["M"], mistakes["quotient"], strict=True):
+        rows.add_row(str(seed), str(on_m), str(on_quotient))
+    console.print(rows)
+    low, high = number(found.ratio.low), number(found.ratio.high)
+    console.print(f"ratio of means: {number(found.ratio.mean)}   (95 % bootstrap interval {low} to {high})")
+    predictions = table("prediction", "factor", "off by")
+    names = {
+        "reachable": "joint orbits, reachable",
+        "joint": "joint orbits",
+        "order": "order |G|",
+        "paper": "paper's factor",
+    }
+    for key, label in names.items():
+        value, off = getattr(found, key), found.errors[key]
+        predictions.add_row(label, number(value), "–" if off is None else f"{off:.2f}×")
+    console.print(predictions)
+    capped = plain["capped"]["M"] + plain["capped"]["quotient"]
+    if capped:
+        console.print(f"{capped} runs spent their budget before the plateau: rare late mistakes may be missing there")
+    if len(plain["seeds"]) < 2:
+        console.print("a single seed: the interval means nothing")

@@ -1,0 +1,89 @@
+"""What the measurements say: which prediction fits, and how mistakes grow with the ring."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from burnside.experiments.mistakes.config import Setting
+from burnside.learning import Comparison
+from burnside.stats import Slope, loglog_slope
+
+__all__ = ["COLUMNS", "Summary", "growth", "mean_error", "rows", "summarise"]
+
+COLUMNS = (
+    "model", "learner", "scale", "seeds", "mistakes M", "mistakes quotient", "ratio", "low", "high",
+    "joint reachable", "joint", "order", "paper", "capped",
+)  # fmt: skip
+
+#: The predictions that are compared with the measured ratio.
+PREDICTIONS = ("reachable", "joint", "order", "paper")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All rows, the geometric mean error of every prediction, and the growth of mistakes with the ring's size."""
+
+    rows: list[dict[str, Any]]
+    errors: dict[str, float]
+    growth: dict[str, Slope]
+
+
+def rows(results: Sequence[tuple[Setting, Comparison]]) -> list[dict[str, Any]]:
+    """One row per setting, with the columns :data:`COLUMNS`."""
+    table = []
+    for setting, found in results:
+        plain = found.to_dict()
+        mistakes = plain["mistakes"]
+        values = (
+            setting.name,
+            setting.learner,
+            setting.scale,
+            len(plain["seeds"]),
+            _mean(mistakes["M"]),
+            _mean(mistakes["quotient"]),
+            found.ratio.mean,
+            found.ratio.low,
+            found.ratio.high,
+            found.reachable,
+            found.joint,
+            found.order,
+            found.paper,
+            plain["capped"]["M"] + plain["capped"]["quotient"],
+        )
+        table.append(dict(zip(COLUMNS, values, strict=True)))
+    return table
+
+
+def mean_error(results: Sequence[tuple[Setting, Comparison]], prediction: str) -> float:
+    """Geometric mean of the factor by which a prediction is off; 1 is perfect. Rows without it are left out."""
+    factors = [found.errors[prediction] for _, found in results]
+    usable = [f for f in factors if f is not None and math.isfinite(f)]
+    return math.exp(sum(math.log(f) for f in usable) / len(usable)) if usable else math.nan
+
+
+def growth(results: Sequence[tuple[Setting, Comparison]]) -> dict[str, Slope]:
+    """Exponents of mistakes in N, on M and on M̄, over the rings that share one width; at least two are needed."""
+    found: dict[str, Slope] = {}
+    rings = [(s, c) for s, c in results if s.model == "slip-ring" and s.symmetry == "Z" and "goal" not in s.parameters]
+    for scale in sorted({s.scale or 1.0 for s, _ in rings}):
+        chosen = [(s, c) for s, c in rings if (s.scale or 1.0) == scale]
+        if len(chosen) < 2:
+            continue
+        sizes = [float(s.parameters["n"]) for s, _ in chosen]
+        for side, pick in (("M", "on_m"), ("quotient", "on_quotient")):
+            samples = [[float(run.mistakes()) for run in getattr(c, pick)] for _, c in chosen]
+            if all(sum(sample) > 0 for sample in samples):
+                found[f"{side}, c = {scale:g}"] = loglog_slope(sizes, samples)
+    return found
+
+
+def summarise(results: Sequence[tuple[Setting, Comparison]]) -> Summary:
+    """Everything the report shows."""
+    return Summary(rows(results), {p: mean_error(results, p) for p in PREDICTIONS}, growth(results))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

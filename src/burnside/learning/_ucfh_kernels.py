@@ -1,0 +1,307 @@
+"""Compiled loops of UCFH (Dann & Brunskill 2015): confidence sets, FixedHorizonEVI, phases step by step and in bulk."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from burnside._types import FloatArray, IntArray
+from burnside.learning._kernels import _choose, episode, policy_value
+from burnside.learning.world import AgentArrays, WorldArrays
+
+__all__ = ["Model", "bulk_run", "evi", "interval", "occupancy", "pour", "set_row", "steps_run"]
+
+
+class Model(NamedTuple):
+    """What UCFH knows: counts in the model (n), counts of the current phase (v), and its confidence intervals.
+
+    The intervals live on all successors (``dense``, shape (pairs, states)) or on the known support, as one row.
+    """
+
+    n: IntArray
+    n_next: IntArray
+    v: IntArray
+    v_next: IntArray
+    low: FloatArray
+    width: FloatArray
+    policy: IntArray
+
+
+@njit(cache=True, nogil=True)
+def interval(p: float, n: float, log_term: float) -> tuple[float, float]:
+    """Confidence interval for one p(s'|s,a), given its estimate ``p`` from ``n`` visits and L = ln(6/δ₁).
+
+    Hoeffding and empirical Bernstein, intersected with the convex hull of the variance condition
+    |√(p(1−p)) − √(p̂(1−p̂))| ≤ √(2L/(n−1)), of which only the lower side is convex. All of [0, 1] for n ≤ 1.
+    """
+    if n <= 1.0:
+        return 0.0, 1.0
+    deviation = math.sqrt(p * (1.0 - p))
+    radius = min(
+        math.sqrt(log_term / (2.0 * n)),
+        deviation * math.sqrt(2.0 * log_term / n) + 7.0 * log_term / (3.0 * (n - 1.0)),
+    )
+    low, high = max(0.0, p - radius), min(1.0, p + radius)
+    slack = deviation - math.sqrt(2.0 * log_term / (n - 1.0))
+    if slack > 0.0:
+        half = math.sqrt(max(0.0, 0.25 - slack * slack))
+        low, high = max(low, 0.5 - half), min(high, 0.5 + half)
+    return min(low, p), max(high, p)  # p̂ itself is never lost to rounding
+
+
+@njit(cache=True, nogil=True)
+def set_row(agent: AgentArrays, model: Model, i: int, log_term: float) -> None:
+    """Recompute the intervals of pair ``i`` from its counts."""
+    dense = model.low.shape[0] > 1 or agent.indptr.size == 2
+    visits = model.n[i]
+    if dense:
+        low, high = interval(0.0, visits, log_term)
+        model.low[i, :] = low
+        model.width[i, :] = high - low
+    for k in range(agent.indptr[i], agent.indptr[i + 1]):
+        p = model.n_next[k] / visits if visits > 0 else 0.0
+        low, high = interval(p, visits, log_term)
+        row, column = (i, agent.indices[k]) if dense else (0, k)
+        model.low[row, column] = low
+        model.width[row, column] = high - low
+
+
+@njit(cache=True, nogil=True)
+def pour(low: FloatArray, width: FloatArray, value: FloatArray, order: IntArray) -> float:
+    """max p·value over the box [low, low+width] and Σp = 1: pour what is left into the best successors first."""
+    left, total = 1.0, 0.0
+    for j in range(low.size):
+        left -= low[j]
+        total += low[j] * value[j]
+    for j in order:
+        if left <= 0.0:
+            break
+        mass = min(left, width[j])
+        total += mass * value[j]
+        left -= mass
+    return total
+
+
+@njit(cache=True, nogil=True)
+def evi(agent: AgentArrays, model: Model, v: FloatArray, q: FloatArray) -> bool:
+    """FixedHorizonEVI: the optimistic policy over the confidence set, backwards in time; whether it changed."""
+    horizon = model.policy.shape[0]
+    dense = model.low.shape[0] > 1 or agent.indptr.size == 2
+    timed = agent.reward.shape[0] > 1
+    changed = False
+    v[horizon, :] = 0.0
+    for t in range(horizon - 1, -1, -1):
+        after = v[t + 1]
+        r = agent.reward[t if timed else 0]
+        if dense:
+            order = np.argsort(-after, kind="mergesort")
+            for i in range(q.size):
+                q[i] = r[i] + pour(model.low[i], model.width[i], after, order)
+        else:
+            for i in range(q.size):
+                a, b = agent.indptr[i], agent.indptr[i + 1]
+                values = after[agent.indices[a:b]]
+                ranked = np.argsort(-values, kind="mergesort")
+                q[i] = r[i] + pour(model.low[0, a:b], model.width[0, a:b], values, ranked)
+        changed |= _choose(agent, q, v[t], model.policy[t])
+    return changed
+
+
+@njit(cache=True, nogil=True)
+def _triggered(model: Model, start: float, frozen: float) -> int:
+    """The first pair with v ≥ max(m·w_min, n) and n < S·m·H, or −1."""
+    for i in range(model.n.size):
+        if model.v[i] >= max(start, model.n[i]) and model.n[i] < frozen and model.v[i] > 0:
+            return i
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _absorb(agent: AgentArrays, model: Model, i: int, log_term: float) -> None:
+    """Move the phase counts of one pair into the model."""
+    model.n[i] += model.v[i]
+    model.v[i] = 0
+    for k in range(agent.indptr[i], agent.indptr[i + 1]):
+        model.n_next[k] += model.v_next[k]
+        model.v_next[k] = 0
+    set_row(agent, model, i, log_term)
+
+
+@njit(cache=True, nogil=True)
+def steps_run(
+    world: WorldArrays,
+    agent: AgentArrays,
+    model: Model,
+    constants: FloatArray,
+    u: FloatArray,
+    gaps: FloatArray,
+    rule: FloatArray,
+    progress: IntArray,
+) -> int:
+    """Up to ``len(gaps)`` episodes of UCFH, one by one; returns how many.
+
+    ``constants``: m·w_min, S·m·H, ln(6/δ₁). ``rule`` and ``progress`` as in ``optimistic_run``; ``progress[3]`` is the
+    pair whose counts are due, −1 if none, and −2 before the first phase.
+    """
+    horizon, states = model.policy.shape
+    v = np.zeros((horizon + 1, states))
+    q = np.zeros(model.n.size)
+    work = np.zeros((2, world.sigma.size))
+    pairs = np.zeros(horizon, dtype=np.int64)
+    entries = np.zeros(horizon, dtype=np.int64)
+    for e in range(gaps.size):
+        if progress[3] != -1:
+            if progress[3] >= 0:
+                _absorb(agent, model, progress[3], constants[2])
+            if evi(agent, model, v, q) or progress[3] == -2:
+                rule[3] = rule[0] - policy_value(world, agent, model.policy, work)
+        gaps[e] = rule[3]
+        episode(world, agent, model.policy, u[e], pairs, entries)
+        for t in range(horizon):
+            model.v[pairs[t]] += 1
+            model.v_next[entries[t]] += 1
+        progress[3] = _triggered(model, constants[0], constants[1])
+        progress[0] += 1
+        if gaps[e] > rule[1]:
+            progress[1] = progress[0]
+        if progress[0] >= rule[2] and progress[0] >= 2 * progress[1]:
+            progress[2] = 1
+            return e + 1
+    return gaps.size
+
+
+# ---------------------------------------------------------------------- phases in bulk
+
+
+@njit(cache=True, nogil=True)
+def occupancy(agent: AgentArrays, data: FloatArray, p0: FloatArray, policy: IntArray, visits: FloatArray) -> None:
+    """Expected visits per episode of every pair under a policy, exactly (w_k of the analysis)."""
+    visits[:] = 0.0
+    now = p0.copy()
+    after = np.zeros_like(now)
+    for t in range(policy.shape[0]):
+        after[:] = 0.0
+        for s in range(now.size):
+            if now[s] > 0.0:
+                i = policy[t, s]
+                visits[i] += now[s]
+                for k in range(agent.indptr[i], agent.indptr[i + 1]):
+                    after[agent.indices[k]] += now[s] * data[k]
+        now, after = after, now
+
+
+@njit(cache=True, nogil=True)
+def _split(rng: np.random.Generator, total: int, p: FloatArray, begin: int, end: int, parts: IntArray) -> None:
+    """One multinomial by successive binomials: ``parts[begin:end]`` sums to ``total``."""
+    rest = 1.0
+    for k in range(begin, end):
+        part = total
+        if total > 0 and k < end - 1:
+            part = rng.binomial(total, min(1.0, max(0.0, p[k] / rest))) if rest > 0.0 else 0
+        parts[k] = part
+        total -= part
+        rest -= p[k]
+
+
+@njit(cache=True, nogil=True)
+def _bulk_episodes(
+    rng: np.random.Generator,
+    agent: AgentArrays,
+    model: Model,
+    data: FloatArray,
+    p0: FloatArray,
+    episodes: int,
+    now: IntArray,
+    after: IntArray,
+    parts: IntArray,
+) -> None:
+    """Sample that many episodes of the fixed policy at once, into the phase counts."""
+    _split(rng, episodes, p0, 0, p0.size, now)
+    for t in range(model.policy.shape[0]):
+        after[:] = 0
+        for s in range(now.size):
+            if now[s] > 0:
+                i = model.policy[t, s]
+                a, b = agent.indptr[i], agent.indptr[i + 1]
+                _split(rng, now[s], data, a, b, parts)
+                model.v[i] += now[s]
+                for k in range(a, b):
+                    model.v_next[k] += parts[k]
+                    after[agent.indices[k]] += parts[k]
+        now[:] = after
+
+
+@njit(cache=True, nogil=True)
+def _batch(model: Model, visits: FloatArray, start: float, frozen: float, grain: float, horizon: int) -> float:
+    """Episodes to sample next: three deviations short of the first trigger, but at least a grain of its threshold."""
+    best = np.inf
+    for i in range(model.n.size):
+        if visits[i] > 0.0 and model.n[i] < frozen:
+            threshold = max(start, model.n[i])
+            missing = max(0.0, threshold - model.v[i])
+            safe = missing - 3.0 * math.sqrt(missing * horizon)
+            best = min(best, max(safe, grain * threshold) / visits[i])
+    return best
+
+
+@njit(cache=True, nogil=True)
+def bulk_run(
+    rng: np.random.Generator,
+    world: WorldArrays,
+    agent: AgentArrays,
+    model: Model,
+    constants: FloatArray,
+    grain: float,
+    cap: int,
+    rule: FloatArray,
+    progress: IntArray,
+    gaps: FloatArray,
+    lengths: IntArray,
+) -> int:
+    """Phases of UCFH on the agent's own MDP, each sampled in bulk; returns how many gap × length pairs it filled.
+
+    ``progress``: episodes, last mistake, end (1 plateau, 2 nothing can change any more, 0 otherwise), pair due, phases.
+    """
+    horizon, states = model.policy.shape
+    v = np.zeros((horizon + 1, states))
+    q = np.zeros(model.n.size)
+    work = np.zeros((2, states))
+    visits = np.zeros(model.n.size)
+    now = np.zeros(states, dtype=np.int64)
+    after = np.zeros(states, dtype=np.int64)
+    parts = np.zeros(model.n_next.size, dtype=np.int64)
+    for phase in range(gaps.size):
+        if progress[3] >= 0:
+            _absorb(agent, model, progress[3], constants[2])
+        if evi(agent, model, v, q) or progress[3] == -2:
+            rule[3] = rule[0] - policy_value(world, agent, model.policy, work)
+            occupancy(agent, world.data, world.p0, model.policy, visits)
+        gaps[phase], lengths[phase] = rule[3], 0
+        progress[4] += 1
+        wrong = rule[3] > rule[1]
+        progress[3] = -1
+        pending = _triggered(model, constants[0], constants[1]) >= 0  # another pair is due: one episode, as published
+        while progress[3] < 0:
+            wanted = 1.0 if pending else _batch(model, visits, constants[0], constants[1], grain, horizon)
+            if wanted == np.inf:
+                progress[2] = 2
+                return phase + 1
+            room = cap - progress[0]
+            if not wrong:
+                room = min(room, max(1, int(max(rule[2], 2.0 * progress[1])) - progress[0]))
+            size = max(1, int(min(wanted, float(room))))
+            _bulk_episodes(rng, agent, model, world.data, world.p0, size, now, after, parts)
+            lengths[phase] += size
+            progress[0] += size
+            if wrong:
+                progress[1] = progress[0]
+            if progress[0] >= rule[2] and progress[0] >= 2 * progress[1]:
+                progress[2] = 1
+                return phase + 1
+            if progress[0] >= cap:
+                return phase + 1
+            progress[3] = _triggered(model, constants[0], constants[1])
+    return gaps.size

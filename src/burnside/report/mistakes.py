@@ -1,0 +1,138 @@
+"""The mistakes part of the report: measured ratios beside their predictions, and growth with the ring's size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from burnside.experiments.mistakes import PRESETS, Setting, run_preset
+from burnside.experiments.mistakes.analysis import Summary, growth, summarise
+from burnside.learning import Comparison
+from burnside.report.page import Page
+from burnside.report.plots import Plot, plot
+from burnside.report.tables import number
+from burnside.report.theory_plots import covering_curves, reduction
+from burnside.runs import CellStore
+
+__all__ = ["growth_plot", "mistakes_part", "ratio_plot"]
+
+Results = Sequence[tuple[Setting, Comparison]]
+
+
+def mistakes_part(page: Page, preset: str, report: Callable[[int, int], None], out: Path) -> None:
+    """Measure, draw and write the part; figures and their data go to ``out/figures``."""
+    settings, seeds = PRESETS[preset]
+    total = 2 * seeds * len(settings)
+    finished: dict[str, int] = {}
+
+    def progress(name: str, done: int, _: int) -> None:
+        finished[name] = done
+        report(sum(finished.values()), total)
+
+    results = run_preset(preset, store=CellStore(Path("runs") / "mistakes"), progress=progress)
+    summary = summarise(results)
+    page.text(
+        "A mistake is an episode whose policy is more than ε worse than optimal (Def. 2); the executed policy is "
+        "evaluated exactly. ε is a tenth of R*, δ = 0.1. UBEV uses heuristic widths (c times the span of its "
+        "optimistic values), which carry no guarantee and are the same on M and on M̄."
+    )
+    _table(page, summary)
+    figures = [ratio_plot(results), reduction()]
+    if growth(results):
+        figures.insert(1, growth_plot(results))
+    if preset != "smoke":
+        figures.append(covering_curves())
+    for figure in figures:
+        figure.save(out / "figures")
+        page.figure(figure.svg, figure.caption)
+
+
+def _table(page: Page, summary: Summary) -> None:
+    headers = [
+        "model", "c", "seeds", "mistakes on M", "on M̄", "ratio", "95 %", "joint reachable", "joint", "|G|", "paper",
+        "capped",
+    ]  # fmt: skip
+    body = [
+        [
+            row["model"],
+            number(row["scale"]),
+            row["seeds"],
+            number(row["mistakes M"]),
+            number(row["mistakes quotient"]),
+            number(row["ratio"]),
+            f"{row['low']:.3g}–{row['high']:.3g}",
+            number(row["joint reachable"]),
+            number(row["joint"]),
+            number(row["order"]),
+            number(row["paper"]),
+            row["capped"],
+        ]
+        for row in summary.rows
+    ]
+    page.table(headers, body, "Mistakes of UBEV on M and on its quotient: burnside measure MODEL --learner ubev")
+    off = ", ".join(f"{name} {value:.2f}×" for name, value in summary.errors.items() if value == value)
+    page.text(f"How far each prediction is off, as a geometric mean over the rows: {off}.")
+    for name, slope in summary.growth.items():
+        page.text(
+            f"Mistakes against N on {name}: exponent {slope.exponent:.2f} (95 % interval {slope.low:.2f} to "
+            f"{slope.high:.2f})."
+        )
+
+
+def ratio_plot(results: Results) -> Plot:
+    """Measured ratio against each prediction; on the diagonal the prediction is right."""
+    kinds = ("reachable", "order", "paper")
+    labels = {"reachable": "joint, reachable", "order": "order |G|", "paper": "paper's factor"}
+    rows = [(s.name, k, getattr(c, k), c.ratio.mean, c.ratio.low, c.ratio.high) for s, c in results for k in kinds]
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        for kind, marker in zip(kinds, "osx", strict=True):
+            found = [(getattr(c, kind), c.ratio) for _, c in results if getattr(c, kind)]
+            x, y = [p for p, _ in found], [r.mean for _, r in found]
+            spread = [[r.mean - r.low for _, r in found], [r.high - r.mean for _, r in found]]
+            axes.errorbar(x, y, yerr=spread, fmt=marker, markersize=5, capsize=2, linewidth=1, label=labels[kind])
+        ends = [0.8, max(v for v in (*axes.get_xlim(), *axes.get_ylim()))]
+        axes.plot(ends, ends, color="#5c6670", linestyle="--", linewidth=1)
+        axes.set(xscale="log", yscale="log", xlabel="predicted saving", ylabel="measured: mistakes on M / on M̄")
+        axes.legend()
+
+    caption = "Measured saving against three predictions, with 95 % bootstrap intervals over seeds; dashed: equality."
+    fewest = min((len(c.on_m) for _, c in results), default=0)
+    return plot(
+        "mistakes-against-joint",
+        caption,
+        draw,
+        ("model", "prediction", "predicted", "ratio", "low", "high"),
+        rows,
+        watermark="single seed" if fewest < 2 else None,
+    )
+
+
+def growth_plot(results: Results) -> Plot:
+    """Mistakes on M and on M̄ against N, with fitted power laws."""
+    slopes = growth(results)
+    rings = [(s, c) for s, c in results if s.model == "slip-ring" and s.symmetry == "Z" and "goal" not in s.parameters]
+    rows = []
+    for setting, found in rings:
+        for side, runs in (("M", found.on_m), ("quotient", found.on_quotient)):
+            rows += [(setting.parameters["n"], setting.scale, side, run.seed, run.mistakes()) for run in runs]
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        for name, slope in slopes.items():
+            side, scale = name.split(", c = ")
+            at = [(n, m) for n, c, s, _, m in rows if s == side and (c or 1.0) == float(scale)]
+            sizes = sorted({n for n, _ in at})
+            (line,) = axes.plot(
+                sizes,
+                [slope.at(n) for n in sizes],
+                label=f"{name}: N^{slope.exponent:.2f} [{slope.low:.2f}, {slope.high:.2f}]",
+            )
+            axes.scatter([n for n, _ in at], [max(m, 0.5) for _, m in at], s=10, color=line.get_color(), alpha=0.5)
+        axes.set(xscale="log", yscale="log", xlabel="ring size N", ylabel="mistakes")
+        axes.legend()
+
+    caption = "Mistakes of UBEV on slippery rings, a dot per seed, with fitted power laws and bootstrap intervals."
+    return plot("mistakes-against-n", caption, draw, ("n", "scale", "side", "seed", "mistakes"), rows)

@@ -1,0 +1,238 @@
+"""UCFH: its constants, confidence sets, FixedHorizonEVI, phases, and the literal algorithm in bulk."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.stats import ks_2samp
+
+from burnside.errors import InvalidParameter
+from burnside.learning import (
+    UCFH,
+    World,
+    confidence_interval,
+    eps_absolute,
+    fixed_horizon_evi,
+    learn,
+    optimistic_value,
+    ucfh_constants,
+    ucfh_literal,
+)
+from burnside.learning.ucfh import new_model
+from burnside.mdp import TabularMDP, quotient, solve, zoo
+from burnside.theory.bounds import Size, ucfh
+
+
+def test_the_pouring_solves_the_linear_programme() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        n = int(rng.integers(1, 7))
+        p = rng.dirichlet(np.ones(n))
+        low = p * rng.random(n)
+        high = np.minimum(1.0, p + rng.random(n) * rng.choice([0.1, 1.0]))
+        value = rng.normal(size=n).round(1)  # with ties
+        programme = linprog(-value, A_eq=np.ones((1, n)), b_eq=[1], bounds=list(zip(low, high, strict=True)))
+        assert optimistic_value(low, high, value) == pytest.approx(-programme.fun, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_evi_agrees_with_linear_programmes(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    states, actions, H = 4, 3, 4
+    P = rng.dirichlet(np.ones(states), size=states * actions)
+    mdp = TabularMDP(P, rng.random((H, states * actions)), np.full(states, 1 / states), H)
+    low = P * rng.random(P.shape)
+    high = np.minimum(1, P + 0.5 * rng.random(P.shape))
+    V, policy = fixed_horizon_evi(mdp, low, high)
+    brute = np.zeros((H + 1, states))
+    for t in reversed(range(H)):
+        q = np.empty(mdp.n_pairs)
+        for i in range(mdp.n_pairs):
+            box = list(zip(low[i], high[i], strict=True))
+            q[i] = mdp.R[t, i] - linprog(-brute[t + 1], A_eq=np.ones((1, states)), b_eq=[1], bounds=box).fun
+        brute[t] = q.reshape(states, actions).max(axis=1)
+        np.testing.assert_array_equal(
+            policy[t], np.arange(states) * actions + q.reshape(states, actions).argmax(axis=1)
+        )
+    np.testing.assert_allclose(V, brute, atol=1e-8)
+    assert (V[0] >= solve(mdp).V[0] - 1e-12).all()
+
+
+def test_known_and_full_support_agree_where_every_state_may_follow() -> None:
+    from burnside.learning._ucfh_kernels import evi, set_row
+
+    rng = np.random.default_rng(3)
+    P = rng.dirichlet(np.ones(4), size=12)
+    mdp = TabularMDP(P, rng.random(12), np.full(4, 0.25), 5)
+    agent = World.direct(mdp).agent_arrays
+    values = []
+    for support in ("unknown", "known"):
+        model = new_model(mdp, support)
+        counts = np.random.default_rng(1).multinomial(300, P)
+        model.n[:] = 300
+        model.n_next[:] = counts.ravel()
+        for i in range(12):
+            set_row(agent, model, i, 5.0)
+        V = np.zeros((6, 4))
+        evi(agent, model, V, np.zeros(12))
+        values.append(V)
+    np.testing.assert_allclose(values[0], values[1], atol=1e-12)
+
+
+def test_intervals_by_hand() -> None:
+    n, p, delta1 = 500, 0.2, 0.01
+    L = math.log(6 / delta1)
+    bernstein = math.sqrt(2 * p * (1 - p) * L / n) + 7 * L / (3 * (n - 1))
+    radius = min(math.sqrt(L / (2 * n)), bernstein)
+    k = math.sqrt(2 * L / (n - 1))
+    half = math.sqrt(0.25 - (0.4 - k) ** 2)
+    low, high = confidence_interval(p, n, delta1)
+    assert (low, high) == pytest.approx((max(p - radius, 0.5 - half), min(p + radius, 0.5 + half)))
+    assert confidence_interval(0.0, 1, delta1) == (0.0, 1.0)
+    with pytest.raises(InvalidParameter, match="p_hat must lie in"):
+        confidence_interval(1.2, 10, 0.1)
+
+
+def test_the_confidence_event_on_simulated_data() -> None:
+    """The true p lies in its interval in at least a share 1 − δ₁ of samples, for every p and n tried."""
+    rng = np.random.default_rng(0)
+    delta1, trials = 0.2, 4000
+    for p in (0.003, 0.05, 0.2, 0.5, 0.8, 0.97):
+        for n in (2, 10, 100, 3000):
+            hats = np.bincount(rng.binomial(n, p, size=trials), minlength=n + 1)
+            inside = 0
+            for x in np.flatnonzero(hats):
+                low, high = confidence_interval(x / n, n, delta1)
+                assert low <= x / n <= high
+                inside += int(hats[x]) * (low <= p <= high)
+            assert inside / trials >= 1 - delta1 - 0.02, (p, n)
+
+
+def test_the_set_of_all_kernels_holds_the_truth_throughout_a_run() -> None:
+    """App. B's lemma on one MDP: p stays in the set through all updates, except with probability δ."""
+    from burnside.learning._ucfh_kernels import set_row
+
+    mdp = zoo.slip_ring(5)
+    agent = World.direct(mdp).agent_arrays
+    constants = ucfh_constants(mdp, UCFH(), eps_absolute(mdp), 0.1)
+    failures = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        model = new_model(mdp, "unknown")
+        for n in (5, 50, 500, 5000):
+            for i in range(mdp.n_pairs):
+                a, b = agent.indptr[i], agent.indptr[i + 1]
+                model.n[i] += n
+                model.n_next[a:b] += rng.multinomial(n, mdp.P.data[a:b])
+                set_row(agent, model, i, constants.log_term)
+            truth = mdp.P.toarray()
+            failures += bool(((truth < model.low - 1e-12) | (truth > model.low + model.width + 1e-12)).any())
+    assert failures <= 80 * 0.1
+
+
+def test_constants_are_the_published_ones() -> None:
+    mdp = zoo.slip_ring(10)
+    for support, succ in (("unknown", 100), ("known", 2)):
+        c = ucfh_constants(mdp, UCFH(support), 0.5, 0.1)  # type: ignore[arg-type]
+        b = ucfh(Size(100, 400, succ), 10, 0.5, 0.1)
+        assert c.first == pytest.approx(b.m * b.w_min)
+        assert c.frozen == pytest.approx(100 * b.m * 10)
+        assert c.log_term == pytest.approx(math.log(6 / b.delta1))
+    tripled = ucfh_constants(mdp.replace(R=3 * mdp.R), UCFH(), 1.5, 0.1)
+    assert tripled.first == pytest.approx(ucfh_constants(mdp, UCFH(), 0.5, 0.1).first)
+    with pytest.raises(InvalidParameter, match="every policy is optimal"):
+        ucfh_constants(mdp.replace(R=0 * mdp.R), UCFH(), 0.5, 0.1)
+
+
+def test_pairs_move_into_the_model_as_the_update_rule_says() -> None:
+    """First after m·w_min visits, then at doublings, never after S·m·H; one pair per phase."""
+    from burnside.learning._ucfh_kernels import steps_run
+
+    mdp = zoo.hypercube(2)
+    world = World.direct(mdp)
+    model = new_model(mdp, "unknown")
+    rule, progress = np.array([world.best, 0.1, 1e9, 0.0]), np.array([0, 0, 0, -2, 0])
+    first, frozen = 7.0, 60.0
+    seen = model.n.copy()
+    for u in np.random.default_rng(0).random((3000, 1, mdp.H + 1, 3)):
+        steps_run(
+            world.arrays, world.agent_arrays, model, np.array([first, frozen, 3.0]), u, np.empty(1), rule, progress
+        )
+        moved = np.flatnonzero(model.n != seen)
+        assert moved.size <= 1
+        for i in moved:
+            assert seen[i] < frozen
+            assert model.n[i] - seen[i] >= max(first, seen[i])
+            assert model.n[i] - seen[i] <= max(first, seen[i]) + mdp.H * 12  # others may have been due before it
+        assert model.n_next.sum() == model.n.sum()
+        seen = model.n.copy()
+    assert (seen[seen > 0] >= first).all() and seen.max() >= frozen
+
+
+def test_known_support_leaves_nothing_to_learn_on_a_slip_ring() -> None:
+    assert ucfh_literal(zoo.slip_ring(5), support="known", max_episodes=10**7).mistakes() == 0
+
+
+def test_bulk_and_step_by_step_agree_in_distribution() -> None:
+    mdp = zoo.hypercube(2)
+    seeds, budget = range(60), {"max_episodes": 100_000, "min_episodes": 1}
+    steps = [learn(mdp, UCFH(scale_m=2e-4), seed=s, **budget).mistakes() for s in seeds]
+    bulk = [learn(mdp, UCFH(scale_m=2e-4, bulk=True, grain=1e-4), seed=s, **budget).mistakes() for s in seeds]
+    assert min(steps) > 0
+    assert ks_2samp(steps, bulk).pvalue > 1e-3
+
+
+def test_bulk_counts_are_consistent() -> None:
+    from burnside.learning._ucfh_kernels import _bulk_episodes, occupancy
+
+    mdp = zoo.slip_ring(5)
+    world = World.direct(mdp)
+    w, agent = world.arrays, world.agent_arrays
+    model = new_model(mdp, "unknown")
+    model.policy[:] = solve(mdp).policy
+    now, after = np.zeros(mdp.n_states, dtype=np.int64), np.zeros(mdp.n_states, dtype=np.int64)
+    parts = np.zeros(model.n_next.size, dtype=np.int64)
+    B = 10**9
+    _bulk_episodes(np.random.default_rng(0), agent, model, w.data, w.p0, B, now, after, parts)
+    assert model.v.sum() == model.v_next.sum() == B * mdp.H and now.sum() == B
+    assert (np.add.reduceat(model.v_next, agent.indptr[:-1]) == model.v).all()
+    exact = np.zeros(mdp.n_pairs)
+    occupancy(agent, w.data, w.p0, model.policy, exact)
+    np.testing.assert_allclose(model.v / B, exact, atol=5 * mdp.H / math.sqrt(B))
+    first = agent.indptr[:-1]
+    expected = model.v * w.data[first]
+    error = np.abs(model.v_next[first] - expected)
+    assert (error <= 5 * np.sqrt(model.v * w.data[first] * (1 - w.data[first])) + 1e-6).all()
+
+
+def test_literal_ucfh_obeys_its_law() -> None:
+    """Mistakes M : M̄ ≈ joint × (m·w_min on M / m·w_min on M̄), with 10⁸ to 10⁹ mistakes."""
+    ring = zoo.slip_ring(5)
+    q = quotient(ring, ring.symmetry("Z"))
+    on_m, on_quotient = ucfh_literal(ring, seed=1), ucfh_literal(q.mdp, seed=1)
+    ratio = on_m.mistakes() / on_quotient.mistakes()
+    first = [ucfh_constants(m, UCFH(), on_m.eps, 0.1).first for m in (ring, q.mdp)]
+    law = q.reduction.pair_factor * first[0] / first[1]
+    assert law == pytest.approx(11.25, abs=0.01)
+    assert ratio == pytest.approx(law, rel=0.03)
+    assert on_m.mistakes() == pytest.approx(6.1e8, rel=0.02)
+    assert ucfh_constants(ring, UCFH(), on_m.eps, 0.1).bound.episodes == pytest.approx(9.6e14, rel=0.01)
+    assert not on_m.capped and on_m.guarantee == "(ε, δ)-PAC"
+    again = ucfh_literal(ring, seed=1)
+    assert again.mistakes() == on_m.mistakes() and again.episodes == on_m.episodes
+
+
+def test_a_frozen_learner_says_so() -> None:
+    run = learn(zoo.hypercube(2), UCFH(scale_m=1e-9, bulk=True), 0.001, max_episodes=10**9)
+    assert run.settled or not run.capped
+
+
+def test_unknown_support_of_a_large_model_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match="too many"):
+        learn(zoo.ring(8), "ucfh", max_episodes=1)
+
+
+def test_luck_before_the_first_update_is_no_plateau() -> None:
+    """On the river the first action, left, happens to be optimal; UCFH still has to explore once it starts to learn."""
+    assert ucfh_literal(zoo.river(3)).mistakes() > 10**7

@@ -1,0 +1,128 @@
+"""A learner on M through σ and the same learner on M̄, on the same random numbers, make the same mistakes."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from burnside.errors import InvalidParameter, NotVerified
+from burnside.learning import UBEV, UCBVI, UCFH, World, learn
+from burnside.mdp import Quotient, Symmetry, TabularMDP, policy_return, quotient, solve, zoo
+
+
+def random_symmetric(seed: int) -> tuple[TabularMDP, Symmetry]:
+    """A random MDP on 3 cells × Z₃ that a rotation preserves: four actions, three successors, rewards in time."""
+    rng = np.random.default_rng(seed)
+    n, cells, actions, H = 3, 4, 3, 5
+    base = rng.dirichlet(np.full(n * cells, 0.3), size=(cells, actions))  # from rotation 0, into (rotation, cell)
+    reward = rng.random((H, cells, actions))
+    P = np.empty((n * cells * actions, n * cells))
+    R = np.empty((H, n * cells * actions))
+    for g in range(n):
+        for c in range(cells):
+            for a in range(actions):
+                i = (g * cells + c) * actions + a
+                P[i] = np.roll(base[c, a].reshape(n, cells), g, axis=0).ravel()
+                R[:, i] = reward[:, c, a]
+    mdp = TabularMDP(P, R, rng.dirichlet(np.ones(n * cells)), H, name="random")
+    turn = (np.arange(n * cells) + cells) % (n * cells)
+    return mdp, Symmetry.from_actions(mdp, turn[None], name="Z3", order=3)
+
+
+def cases() -> list[tuple[str, Quotient]]:
+    models = {
+        "ring": (zoo.slip_ring(5), "Z"),
+        "dihedral": (zoo.slip_ring(5), "D"),
+        "grid": (zoo.grid(3), "D4"),
+        "torus": (zoo.torus(3), "full"),
+        "hypercube": (zoo.hypercube(4), "S"),
+        "river": (zoo.river(3), "Z2"),
+    }
+    found = [(name, quotient(mdp, mdp.symmetry(group))) for name, (mdp, group) in models.items()]
+    return found + [(f"random{seed}", quotient(*random_symmetric(seed))) for seed in range(2)]
+
+
+CASES = cases()
+LEARNERS: dict[str, Any] = {
+    "ubev": UBEV("heuristic", scale=0.5),
+    "provable": UBEV(),
+    "ucbvi": UCBVI("bernstein", scale=0.05),
+    "ucfh": UCFH(scale_m=1e-6),
+}
+
+
+@pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
+@pytest.mark.parametrize(("name", "q"), CASES, ids=[name for name, _ in CASES])
+def test_through_the_homomorphism_is_the_quotient_episode_by_episode(name: str, q: Quotient, learner: Any) -> None:
+    budget = {"eps": 0.05, "min_episodes": 600, "max_episodes": 600, "seed": 7}
+    for lift in ("first", "uniform"):
+        on_m = learn(World.through(q, lift), learner, **budget)
+        on_quotient = learn(q.mdp, learner, **budget)
+        a, b = on_m.per_episode(), on_quotient.per_episode()
+        assert a.size == b.size == 600
+        np.testing.assert_allclose(a, b, atol=1e-9)
+        for eps in (0.01, 0.05, 0.2):
+            assert on_m.mistakes(eps) == on_quotient.mistakes(eps)
+
+
+def test_the_two_steps_of_a_draw_give_back_the_kernel() -> None:
+    mdp, symmetry = random_symmetric(3)
+    q = quotient(mdp, symmetry)
+    w = World.through(q).arrays
+    for i in range(mdp.n_pairs):
+        row = np.zeros(mdp.n_states)
+        before = 0.0
+        for c in range(w.row_ptr[i], w.row_ptr[i + 1]):
+            inner = 0.0
+            for j in range(w.member_ptr[c], w.member_ptr[c + 1]):
+                row[w.member[j]] += (w.row_cdf[c] - before) * (w.member_cdf[j] - inner)
+                inner = w.member_cdf[j]
+            before = w.row_cdf[c]
+        np.testing.assert_allclose(row, mdp.P[i].toarray().ravel(), atol=1e-12)
+
+
+@pytest.mark.parametrize("lift", ["first", "uniform"])
+def test_the_meter_evaluates_the_lifted_policy(lift: Any) -> None:
+    from burnside.learning._kernels import policy_value
+
+    q = quotient(zoo.grid(5), zoo.grid(5).symmetry("D4"))
+    world = World.through(q, lift)
+    rng = np.random.default_rng(0)
+    policy = np.array([[rng.choice(q.mdp.pairs_of(s)) for s in range(q.mdp.n_states)] for _ in range(q.mdp.H)])
+    value = policy_value(world.arrays, world.agent_arrays, policy, np.zeros((2, world.mdp.n_states)))
+    mode = "deterministic" if lift == "first" else "uniform"
+    assert value == pytest.approx(policy_return(world.mdp, q.lift(policy, mode)), abs=1e-12)
+    assert value == pytest.approx(policy_return(q.mdp, policy), abs=1e-12)
+
+
+def test_sampled_returns_agree_with_the_kernel() -> None:
+    """The episodes that are played visit pairs as often as the occupancy says."""
+    from burnside.learning._kernels import episode
+    from burnside.learning._ucfh_kernels import occupancy
+
+    mdp = zoo.slip_ring(5)
+    world = World.direct(mdp)
+    w, agent, policy = world.arrays, world.agent_arrays, solve(mdp).policy
+    exact, counts = np.zeros(mdp.n_pairs), np.zeros(mdp.n_pairs)
+    occupancy(agent, w.data, w.p0, policy, exact)
+    pairs, entries = np.zeros(mdp.H, dtype=np.int64), np.zeros(mdp.H, dtype=np.int64)
+    for u in np.random.default_rng(1).random((20_000, mdp.H + 1, 3)):
+        episode(w, agent, policy, u, pairs, entries)
+        np.add.at(counts, pairs, 1)
+    assert exact.sum() == pytest.approx(mdp.H)
+    np.testing.assert_allclose(counts / 20_000, exact, atol=0.03)
+
+
+def test_worlds_refuse_what_is_no_homomorphism() -> None:
+    ring = zoo.slip_ring(5)
+    q = quotient(ring, ring.symmetry("Z"))
+    with pytest.raises(InvalidParameter, match="lift must be"):
+        World.through(q, "last")  # type: ignore[arg-type]
+    P = ring.P.toarray()
+    P[4] = np.roll(P[4], 1)
+    broken = ring.replace(P=P)
+    averaged = quotient(broken, ring.symmetry("Z"), trust=True)
+    with pytest.raises(NotVerified, match="needs one that holds"):
+        World.through(averaged)
+    with pytest.raises(InvalidParameter, match="own MDP"):
+        learn(World.through(q), "ucfh-literal")
