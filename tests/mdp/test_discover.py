@@ -296,3 +296,27 @@ def test_huge_order_can_be_shown() -> None:
     assert isinstance(found, Symmetry) and found.order.bit_length() > 4300 * math.log2(10)
     assert "Aut" in repr(found)
     one_sentence(GroupTooLarge, lambda: next(iter(found.elements())), "too large")
+
+
+@settings(deadline=None, max_examples=100)
+@given(coarse())
+def test_minimise_random_models_by_naive_refinement(mdp: TabularMDP) -> None:
+    """States agree iff they offer the same set of (rewards, probability of every class); the numbers are exact halves."""
+    P, R = dense(mdp)
+    colour = [0] * mdp.n_states
+    while True:
+        kinds = []
+        for i in range(mdp.n_pairs):
+            mass = Counter()
+            for c in range(mdp.n_states):
+                mass[colour[c]] += P[i, c]
+            kinds.append((tuple(R[:, i]), frozenset((c, p) for c, p in mass.items() if p)))
+        offers = [(colour[s], frozenset(kinds[i] for i in mdp.pairs_of(s))) for s in range(mdp.n_states)]
+        refined = [list(dict.fromkeys(offers)).index(o) for o in offers]
+        if len(set(refined)) == len(set(colour)):
+            break
+        colour = refined
+    least = minimise(mdp)
+    assert same_partition(least.sigma, colour)
+    assert least.mdp.n_pairs == sum(len(offer) for _, offer in set(offers))
+    assert least.hom.check(mdp, least.mdp).ok

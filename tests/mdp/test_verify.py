@@ -242,6 +242,19 @@ def test_large_models_are_checked_in_parts(where: int) -> None:
     assert verdict.counterexample is not None and verdict.counterexample.kind == "action"
 
 
+@pytest.mark.parametrize(("i", "j"), [(51_199, 102_399), (51_200, 0), (25_599, 76_799), (25_600, 76_800)])
+def test_ends_of_the_parts_are_checked(i: int, j: int) -> None:
+    """Only two images are wrong, and both lie where one thread's part ends (or begins), for 2 threads and for 4."""
+    ring = zoo.slip_ring(160)
+    sym = ring.symmetry("Z")
+    pairs = np.array(sym.on_pairs)
+    pairs[0, [i, j]] = pairs[0, [j, i]]
+    verdict = verify(ring, Symmetry(sym.on_states, pairs))
+    example = verdict.counterexample
+    assert example is not None and example.kind == "action"
+    assert int(ring.pair_index([example.state], [example.action])[0]) in (i, j)
+
+
 def test_long_rows_are_compared_exactly() -> None:
     """Rows with more than 16 successors take another search; both must agree with dense arrays."""
     for seed in range(4):

@@ -18,7 +18,6 @@ optionally ``state_names`` and ``action_names`` as arrays of strings.
 from __future__ import annotations
 
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +95,9 @@ def _from_npz(source: Path) -> TabularMDP:
     try:
         with np.load(source, allow_pickle=False) as archive:
             arrays = {key: archive[key] for key in archive.files}
-    except (ValueError, EOFError, zipfile.BadZipFile, AttributeError, TypeError, KeyError) as error:
+    except OSError:
+        raise
+    except Exception as error:  # a damaged archive fails in many ways: zlib.error, BadZipFile, NotImplementedError, …
         pickled = "pickle" in str(error)
         reason = "it holds pickled objects, which are never loaded" if pickled else "it is damaged or no npz archive"
         raise UnreadableFile(f"cannot read {source.name}: {reason}; save it again with mdp.save(path)") from None
@@ -155,13 +156,14 @@ def _to_json(mdp: TabularMDP) -> dict[str, Any]:
 def _from_json(source: Path) -> TabularMDP:
     try:
         content = json.loads(source.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise UnreadableFile(f"cannot read {source.name}: it is not valid JSON ({error})") from None
     if not isinstance(content, dict):
         raise UnreadableFile(f'cannot read {source.name}: the top level must be an object with "format": "{FORMAT}"')
     _check_header(source, content)
     try:
         states, pairs = content["states"], content["pairs"]
+        action_names = None if content.get("actions") is None else [str(a) for a in content["actions"]]
         n_states = states if isinstance(states, int) else len(states)
         rows = [i for i, pair in enumerate(pairs) for _ in pair["next"]]
         columns = [int(entry[0]) for pair in pairs for entry in pair["next"]]
@@ -178,13 +180,13 @@ def _from_json(source: Path) -> TabularMDP:
         }
     except KeyError as error:
         raise UnreadableFile(f"{source.name} lacks the key {error}: see the file format in the documentation") from None
-    except (TypeError, ValueError, IndexError) as error:
+    except (TypeError, ValueError, IndexError, OverflowError) as error:
         raise UnreadableFile(f"{source.name} does not follow the file format: {error}") from None
     return TabularMDP(
         **arguments,
         name=str(content.get("name", source.stem)),
         state_names=None if isinstance(states, int) else [str(s) for s in states],
-        action_names=content.get("actions"),
+        action_names=action_names,
     )
 
 

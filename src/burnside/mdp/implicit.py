@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -95,6 +96,10 @@ def sample_violations(
     for _ in range(samples):
         state = model.sample(rng)
         actions = model.actions(state)
+        if not len(actions):
+            raise InvalidModel(
+                f"state {model.show(state)} of {model.name} admits no action: give it one that stays there"
+            )
         action = actions[int(rng.integers(len(actions)))]
         index = int(rng.integers(len(symmetry.generators)))
         yield _compare(model, symmetry, state, action, index)
@@ -108,13 +113,25 @@ def _compare(model: ImplicitMDP, symmetry: ImplicitSymmetry, state: Any, action:
     here: dict[Any, float] = {}
     there: dict[Any, float] = {}
     reward = 0.0
-    for p, successor, r in model.step(state, action):
+    for p, successor, r in _outcomes(model, state, action):
         key = model.key(symmetry.act(g, successor))
         here[key] = here.get(key, 0.0) + p
         reward += p * r
-    for p, successor, r in model.step(image_state, image_action):
+    for p, successor, r in _outcomes(model, image_state, image_action):
         key = model.key(successor)
         there[key] = there.get(key, 0.0) + p
         reward -= p * r
     distance = 0.5 * sum(abs(here.get(k, 0.0) - there.get(k, 0.0)) for k in here.keys() | there.keys())
     return Violation(state, action, index, image_state, image_action, abs(reward), distance)
+
+
+def _outcomes(model: ImplicitMDP, state: Any, action: Any) -> Outcomes:
+    """What ``step`` returns, checked: a NaN would compare as 'no violation'."""
+    outcomes = model.step(state, action)
+    total = sum(p for p, _, _ in outcomes)
+    if not abs(total - 1) <= 1e-8 or not all(p >= 0 and math.isfinite(r) for p, _, r in outcomes):
+        raise InvalidModel(
+            f"step({model.show(state)}, {action}) of {model.name} must return probabilities that sum to 1 "
+            f"(got {total:g}) and finite rewards"
+        )
+    return outcomes

@@ -290,6 +290,8 @@ def _horizon(H: int) -> int:
 
 def _floats(values: ArrayLike, what: str) -> FloatArray:
     try:
+        if np.iscomplexobj(values):
+            raise TypeError  # numpy would only warn, and drop the imaginary part
         array = np.array(values, dtype=np.float64, order="C")
     except (TypeError, ValueError):
         raise InvalidModel(f"{what} must be an array of numbers") from None

@@ -24,8 +24,7 @@ _TRANSPOSE = np.array([[0, 1], [1, 0]])
 
 def slippery(landing: IntArray, absorbing: Any, slip: float) -> tuple[sp.csr_matrix, FloatArray]:
     """Kernel and rewards of a walk to ``landing[s, a]`` that fails with probability ``slip``; absorbing ones pay 1."""
-    if not 0 <= slip < 1:
-        raise InvalidParameter(f"slip must lie in [0, 1), got {slip}")
+    _check_slip(slip)
     n, width = landing.shape
     stay = np.repeat(np.arange(n), width)
     stops = np.repeat(np.asarray(absorbing, dtype=np.bool_), width)
@@ -34,6 +33,11 @@ def slippery(landing: IntArray, absorbing: Any, slip: float) -> tuple[sp.csr_mat
     values = np.concatenate([np.full(rows.size, 1 - slip), np.full(rows.size, slip)])
     P = sp.csr_matrix((values, (np.concatenate([rows, rows]), np.concatenate([target, stay]))), shape=(rows.size, n))
     return P, stops.astype(float)
+
+
+def _check_slip(slip: float) -> None:
+    if not 0 <= slip < 1:
+        raise InvalidParameter(f"slip must lie in [0, 1), got {slip}")
 
 
 def grid(n: int = 5, *, horizon: int | None = None, slip: float = 0.2) -> TabularMDP:
@@ -120,7 +124,7 @@ def _torus_symmetry(mdp: TabularMDP, *, n: int, point_group: bool) -> Symmetry:
 
 
 def hypercube(d: int = 4, *, horizon: int | None = None, slip: float = 0.2) -> TabularMDP:
-    """Bit strings of length d; action i flips bit i; all ones is absorbing and pays 1 per step.
+    """Bit strings of length d; action i flips bit i, a slip flips a random bit; all ones is absorbing and pays 1.
 
     ``S_d`` permutes bits and actions: the order d! says little, the joint count d + (d−1) + 1 = 2d all.
 
@@ -129,12 +133,19 @@ def hypercube(d: int = 4, *, horizon: int | None = None, slip: float = 0.2) -> T
     """
     if not 1 <= d <= 16:
         raise InvalidParameter(f"the hypercube needs 1 ≤ d ≤ 16, got {d}")
+    _check_slip(slip)
     states = np.arange(2**d)
-    landing = states[:, None] ^ (1 << np.arange(d))
-    P, reward = slippery(landing, states == 2**d - 1, slip)
+    flipped = states[:, None] ^ (1 << np.arange(d))
+    done = states == 2**d - 1
+    successors = np.where(done[:, None], states[:, None], flipped)
+    weights = (1 - slip) * np.eye(d) + slip / d  # by action and flipped bit
+    values = np.tile(weights, (2**d, 1))
+    values[-d:] = np.eye(d)[0]  # the last state stays: one entry of exactly 1, not a sum that rounds
+    rows = np.repeat(np.arange(d * 2**d), d)
+    P = sp.csr_matrix((values.ravel(), (rows, np.repeat(successors, d, axis=0).ravel())), shape=(d * 2**d, 2**d))
     return TabularMDP(
         P,
-        reward,
+        np.repeat(done.astype(float), d),
         np.full(2**d, 2.0**-d),
         horizon if horizon is not None else 2 * d,
         name=f"hypercube(d={d})",
