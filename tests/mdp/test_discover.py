@@ -301,7 +301,7 @@ def test_huge_order_can_be_shown() -> None:
 @settings(deadline=None, max_examples=100)
 @given(coarse())
 def test_minimise_random_models_by_naive_refinement(mdp: TabularMDP) -> None:
-    """States agree iff they offer the same set of (rewards, probability of every class); the numbers are exact halves."""
+    """States agree iff they offer the same set of (rewards, probability of every class); numbers are exact here."""
     P, R = dense(mdp)
     colour = [0] * mdp.n_states
     while True:
