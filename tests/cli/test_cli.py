@@ -111,6 +111,8 @@ BAD = [
     (["audit", "ring", "--symmetry", "Q"], "unknown symmetry"),
     (["audit", "ring", "--param", "colour=3"], "no parameter 'colour'"),
     (["audit", "ring", "--param", "colour"], "name=value"),
+    (["audit", "grid", "--param", "n=5.5"], "must be a whole number"),
+    (["audit", "slip-ring", "--param", "slip=much"], "must be a number"),
     (["audit", "nowhere.json"], "no file"),
     (["audit", "no_such_module_x:make"], "cannot import"),
     (["audit", "burnside.mdp.zoo:rnig"], "did you mean 'ring'"),

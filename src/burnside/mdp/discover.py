@@ -61,10 +61,10 @@ def discover(mdp: TabularMDP, *, tol: float = TOLERANCE, progress: Progress | No
     else:
         components = _components(mdp, colours, pair_class, twins, tol, progress)
     symmetry = _assemble(mdp, components, pair_class, factor)
-    verdict = verify(mdp, symmetry, tol=max(tol * 10, 1e-12))
+    verdict = verify(mdp, symmetry, tol=tol)
     if not verdict.ok:
         raise InvalidParameter(
-            f"the symmetry found does not hold within 10·tol ({verdict.counterexample}): the model has numbers that "
+            f"the symmetry found does not hold within tol ({verdict.counterexample}): the model has numbers that "
             f"differ by about tol={tol:g}, so pass a smaller or larger tol"
         )
     return symmetry

@@ -265,7 +265,9 @@ class GraphMDP:
         vertex_orbits = orbit_labels(symmetry.on_vertices)
         order = symmetry.order
         free = bool((np.bincount(vertex_orbits) == order).all())
-        successors = self.successors or 1
+        if self.successors is None:
+            raise InvalidModel(f"{self.name} has a step of its own: pass successors=, the largest number of outcomes")
+        successors = self.successors
         if free:
             why = (
                 f"{symmetry.name} moves every vertex freely, so every orbit of states and of pairs has {order} members"

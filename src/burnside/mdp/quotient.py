@@ -106,7 +106,7 @@ def quotient(
     """
     symmetry.describes(mdp)
     if not trust:
-        if verdict is None or not verdict.about(mdp, symmetry):
+        if verdict is None or not verdict.about(mdp, symmetry) or verdict.tolerance > tol:
             verdict = verify(mdp, symmetry, tol=tol)
         if not verdict.ok:
             raise NotVerified(

@@ -263,7 +263,7 @@ def _permutations(values: Any, what: str, point: str) -> AnyArray:
         )
     if array.dtype not in (np.int32, np.int64):
         array = array.astype(np.int64)
-    array = np.ascontiguousarray(array)
+    array = np.array(array, order="C")  # a copy: what was verified must not change under our feet
     n = array.shape[1]
     for j, row in enumerate(array):
         low, high = int(row.min()), int(row.max())

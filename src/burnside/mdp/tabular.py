@@ -314,7 +314,8 @@ def _distribution(p0: ArrayLike) -> FloatArray:
 
 def _kernel(P: Any, n_states: int) -> sp.csr_matrix:
     if sp.issparse(P):
-        kernel: Any = P.tocsr().astype(np.float64, copy=False)  # type: ignore[attr-defined]
+        # a copy: what was verified must not change when the caller's matrix does
+        kernel: Any = sp.csr_matrix(P, copy=True).astype(np.float64, copy=False)  # type: ignore[call-overload]
     else:
         dense = _floats(P, "the transition kernel P")
         if dense.ndim != 2:

@@ -73,6 +73,10 @@ class Audit:
     why: str
     quotient: Quotient | None = None
 
+    def __repr__(self) -> str:
+        # the order of a discovered group can have more digits than Python will print
+        return f"Audit({self.model!r} under {self.group_name!r}: joint={self.joint:g}, attainable={self.attainable})"
+
     @property
     def reachable_factor(self) -> float | None:
         """Pairs that can be reached over their classes."""

@@ -82,16 +82,22 @@ def make(name: str, **parameters: Any) -> TabularMDP | GraphMDP:
         raise UnknownName("model", name, MODELS)
     factory = MODELS[name]
     accepted = _parameters(name)
-    for key in parameters:
+    for key, value in parameters.items():
         if key not in accepted:
             raise InvalidParameter(
                 f"the model {name!r} has no parameter {key!r}: it takes {', '.join(sorted(accepted))}"
             )
+        kind = accepted[key].split(" | ")[0]
+        if not isinstance(value, _KINDS[kind]) or (kind == "int" and isinstance(value, bool)):
+            raise InvalidParameter(f"the parameter {key!r} of {name!r} must be {_WORDS[kind]}, got {value!r}")
     return factory(**parameters)
 
 
-def _parameters(name: str) -> set[str]:
-    known = set(inspect.signature(MODELS[name]).parameters) - {"rest"}
-    if name == "ring":
-        known |= set(inspect.signature(ring).parameters) | set(inspect.signature(ring_game).parameters)
-    return known
+_KINDS: dict[str, Any] = {"int": int, "float": (int, float), "str": str, "bool": bool}
+_WORDS = {"int": "a whole number", "float": "a number", "str": "a word", "bool": "true or false"}
+
+
+def _parameters(name: str) -> dict[str, str]:
+    """What a model takes: parameter → its type as written."""
+    sources: list[Callable[..., Any]] = [ring, ring_game] if name == "ring" else [MODELS[name]]
+    return {key: str(p.annotation) for source in sources for key, p in inspect.signature(source).parameters.items()}
