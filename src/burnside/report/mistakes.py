@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from burnside._files import write_text
 from burnside.experiments.mistakes import PRESETS, Setting, run_preset
-from burnside.experiments.mistakes.analysis import Summary, growth, summarise
+from burnside.experiments.mistakes.analysis import COLUMNS, Summary, growth, summarise
 from burnside.learning import Comparison
 from burnside.report.page import Page
-from burnside.report.plots import Plot, plot
+from burnside.report.plots import Plot, as_csv, plot
 from burnside.report.tables import number
 from burnside.report.theory_plots import covering_curves, reduction
 from burnside.runs import CellStore
@@ -43,6 +44,7 @@ def mistakes_part(page: Page, preset: str, report: Callable[[int, int], None], o
         figures.insert(1, growth_plot(results))
     if preset != "smoke":
         figures.append(covering_curves())
+    write_text(out / "figures" / "mistakes.csv", as_csv(COLUMNS, [list(row.values()) for row in summary.rows]))
     for figure in figures:
         figure.save(out / "figures")
         page.figure(figure.svg, figure.caption)

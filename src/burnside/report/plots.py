@@ -16,7 +16,7 @@ from burnside.report import style
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Plot", "plot"]
+__all__ = ["Plot", "as_csv", "plot"]
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,25 @@ class Plot:
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write NAME.svg, NAME.png and NAME.csv, each atomically."""
-        table = io.StringIO()
-        writer = csv.writer(table, lineterminator="\n")
-        writer.writerow(self.headers)
-        writer.writerows(self.rows)
         base = Path(folder)
         return [
             write_text(base / f"{self.name}.svg", self.svg),
             write_atomically(base / f"{self.name}.png", lambda file: file.write(self.png)),
-            write_text(base / f"{self.name}.csv", table.getvalue()),
+            write_text(base / f"{self.name}.csv", as_csv(self.headers, self.rows)),
         ]
+
+
+def as_csv(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A table as CSV text.
+
+    >>> as_csv(["n", "mistakes"], [[5, 228]])
+    'n,mistakes\\n5,228\\n'
+    """
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(headers)
+    writer.writerows(rows)
+    return table.getvalue()
 
 
 def plot(
