@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from burnside import mdp, theory
+    from burnside.canonical import CanonicalEnv, Canonicalizer, CanonicalVectorEnv, check_symmetry
     from burnside.errors import BurnsideError
     from burnside.groups import Action, Group
+    from burnside.learning import compare, learn
     from burnside.mdp import (
         GraphMDP,
         Homomorphism,
@@ -75,14 +77,32 @@ _HOMES = {
         "zoo",
     ],
     "burnside.theory": ["Audit", "audit"],
+    "burnside.learning": ["compare", "learn"],
+    "burnside.canonical": ["CanonicalEnv", "CanonicalVectorEnv", "Canonicalizer", "check_symmetry"],
 }
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
-_PACKAGES = ("groups", "mdp", "theory", "learning", "report", "cli", "errors")
+_PACKAGES = (
+    "groups",
+    "mdp",
+    "theory",
+    "learning",
+    "envs",
+    "canonical",
+    "runs",
+    "stats",
+    "experiments",
+    "report",
+    "cli",
+    "errors",
+)
 
 __all__ = [
     "Action",
     "Audit",
     "BurnsideError",
+    "CanonicalEnv",
+    "CanonicalVectorEnv",
+    "Canonicalizer",
     "GraphMDP",
     "Group",
     "Homomorphism",
@@ -97,8 +117,11 @@ __all__ = [
     "audit",
     "average",
     "check_invariance",
+    "check_symmetry",
+    "compare",
     "discover",
     "evaluate",
+    "learn",
     "mdp",
     "minimise",
     "policy_return",

@@ -7,6 +7,7 @@ from typing import Annotated
 import tyro
 
 from burnside.cli.audit import Audit, Minimise, Zoo
+from burnside.cli.check import Check
 from burnside.cli.measure import Measure
 from burnside.cli.reproduce import Reproduce
 from burnside.cli.show import Show
@@ -19,6 +20,7 @@ Command = (
     | Annotated[Show, tyro.conf.subcommand(name="show")]
     | Annotated[Minimise, tyro.conf.subcommand(name="minimise")]
     | Annotated[Zoo, tyro.conf.subcommand(name="zoo")]
+    | Annotated[Check, tyro.conf.subcommand(name="check")]
     | Annotated[Measure, tyro.conf.subcommand(name="measure")]
     | Annotated[Bounds, tyro.conf.subcommand(name="bounds")]
     | Annotated[Cover, tyro.conf.subcommand(name="cover")]

@@ -167,19 +167,30 @@ def _violation(
 ) -> tuple[int, float, int, float, int]:
     from burnside.mdp import _kernels
 
-    compare: Any = _kernels.image_violation  # numba's stubs know nothing of compiled signatures
-    arguments = (mdp.P.indptr, mdp.P.indices, mdp.P.data, mdp.pair_state, rewards, g_states, g_pairs)
-    if mdp.n_pairs < _CHUNK:
-        return compare(*arguments, 0, mdp.n_pairs)
-    # The kernel releases the GIL, so plain threads share the work; every part reports its own worst pair.
-    workers = min(4, os.cpu_count() or 1)
-    edges = np.linspace(0, mdp.n_pairs, workers + 1).astype(int)
-    with ThreadPoolExecutor(workers) as pool:
-        parts = list(pool.map(lambda k: compare(*arguments, edges[k], edges[k + 1]), range(workers)))
-    wrong = next((part[0] for part in parts if part[0] >= 0), -1)
-    by_reward = max(parts, key=lambda part: part[1])
-    by_kernel = max(parts, key=lambda part: part[3])
-    return wrong, by_reward[1], by_reward[2], by_kernel[3], by_kernel[4]
+    # numba's stubs know nothing of compiled signatures
+    misplaced: Any = _kernels.first_misplaced
+    by_reward: Any = _kernels.reward_violation
+    by_row: Any = _kernels.row_violation
+
+    def part(k: int) -> tuple[int, tuple[float, int], tuple[float, int]]:
+        share = (k * mdp.n_pairs // workers, (k + 1) * mdp.n_pairs // workers)
+        return (
+            misplaced(mdp.pair_state, g_states, g_pairs, *share),
+            by_reward(rewards, g_pairs, *share),
+            by_row(mdp.P.indptr, mdp.P.indices, mdp.P.data, g_states, g_pairs, *share),
+        )
+
+    # The kernels release the GIL, so plain threads share the work; every part reports its own worst pair.
+    workers = 1 if mdp.n_pairs < _CHUNK else min(4, os.cpu_count() or 1)
+    if workers == 1:
+        parts = [part(0)]
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            parts = list(pool.map(part, range(workers)))
+    wrong = next((p[0] for p in parts if p[0] >= 0), -1)
+    worst_r, at_r = max((p[1] for p in parts), key=lambda found: found[0])
+    worst_p, at_p = max((p[2] for p in parts), key=lambda found: found[0])
+    return wrong, worst_r, at_r, worst_p, at_p
 
 
 def _example(

@@ -1,0 +1,221 @@
+"""Gymnasium wrappers that put a canonical form, or a random group element, between an environment and any learner.
+
+The action a learner chooses refers to the canonical observation *it was shown*. It is therefore undone with the group
+element of that observation, never with that of the one that follows (trap T11); the element is computed from the
+observation each time, so that autoresets need no special care.
+"""
+
+from __future__ import annotations
+
+from typing import Any, SupportsFloat
+
+import numpy as np
+
+from burnside._types import AnyArray, BoolArray
+from burnside.canonical.base import Canonicalizer, tree_map
+from burnside.canonical.symmetry import EnvSymmetry, as_symmetry
+from burnside.errors import InvalidAction, InvalidParameter, MissingExtra
+
+try:
+    import gymnasium as gym
+    from gymnasium.vector import VectorEnv, VectorWrapper
+except ImportError:  # pragma: no cover - the whole module rests on it
+    raise MissingExtra("gymnasium", "envs") from None
+
+__all__ = ["AugmentedEnv", "CanonicalEnv", "CanonicalVectorEnv"]
+
+
+def _declared(env: Any, canonicalizer: Canonicalizer | None) -> Canonicalizer:
+    if canonicalizer is None:
+        canonicalizer = getattr(env.unwrapped, "canonicalizer", None) or _of_members(env)
+        if canonicalizer is None:
+            raise InvalidParameter(
+                f"{env} declares no canonical form: pass one, as in CanonicalEnv(env, canonicalizer), or give the "
+                "environment an attribute 'canonicalizer'"
+            )
+    if not isinstance(canonicalizer, Canonicalizer):
+        raise InvalidParameter(
+            f"a {type(canonicalizer).__name__} is no canonicalizer: it must be callable and have act and undo "
+            "(see burnside.canonical.Canonicalizer)"
+        )
+    return canonicalizer
+
+
+def _of_members(env: Any) -> Canonicalizer | None:
+    """What the environments inside a SyncVectorEnv declare (those of an AsyncVectorEnv are out of reach)."""
+    inside = getattr(env.unwrapped, "envs", None)
+    return getattr(inside[0].unwrapped, "canonicalizer", None) if inside else None
+
+
+def _apply(form: Canonicalizer, x: Any, frames: int | None) -> tuple[Any, Any]:
+    """Canonical observation and g; ``frames`` is the axis of a frame stack, all of which share the latest one's g."""
+    if frames is None:
+        return form(x)
+    _, g = form(tree_map(lambda leaf: np.take(leaf, -1, axis=frames), x))
+    return form.act(np.expand_dims(np.asarray(g), frames), x), g
+
+
+def _as_action(space: gym.Space[Any], action: Any) -> Any:
+    """A plain integer for a discrete space, whose environments may use it as the key of a dictionary."""
+    return int(action) if isinstance(space, gym.spaces.Discrete) else action
+
+
+def _as_observation(space: gym.Space[Any], x: Any) -> Any:
+    """In the type of the space: a number for a discrete one, the dtype of the box otherwise."""
+    if isinstance(space, gym.spaces.Discrete):
+        return int(x)
+    if isinstance(space, gym.spaces.Box):
+        return np.asarray(x, dtype=space.dtype)
+    return x
+
+
+class CanonicalEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
+    """An environment that shows the canonical form of every observation, and understands actions accordingly.
+
+    Returns are those of the wrapped environment: the same game, seen from where it always looks alike. The spaces are
+    unchanged, so it goes in front of any learner.
+
+    Args:
+        env: any Gymnasium environment.
+        canonicalizer: its canonical form; None: the one that ``env.unwrapped.canonicalizer`` declares.
+        stacked: observations are frame stacks (``FrameStackObservation``), the latest frame last: all frames are moved
+            by the group element of the latest.
+
+    The element in use is in ``info["group_element"]``.
+
+    >>> import gymnasium as gym, burnside.envs
+    >>> env = CanonicalEnv(gym.make("burnside/Ring1D-v0", n=5))
+    >>> x, info = env.reset(seed=0)
+    >>> float(x[0]), info["group_element"]                          # the goal is at the origin
+    (10.0, array([...]))
+    """
+
+    def __init__(
+        self, env: gym.Env[Any, Any], canonicalizer: Canonicalizer | None = None, *, stacked: bool = False
+    ) -> None:
+        gym.utils.RecordConstructorArgs.__init__(self, canonicalizer=canonicalizer, stacked=stacked)
+        gym.Wrapper.__init__(self, env)
+        self.form = _declared(env, canonicalizer)
+        self._frames = 0 if stacked else None
+        self._g: Any = None
+
+    def _show(self, x: Any, info: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        x_bar, self._g = _apply(self.form, x, self._frames)
+        return _as_observation(self.observation_space, x_bar), info | {"group_element": self._g}
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Reset, and show the canonical form."""
+        return self._show(*self.env.reset(seed=seed, options=options))
+
+    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Undo with the element of the observation that was acted on, step, and show the next canonical form."""
+        if self._g is None:
+            raise InvalidAction("step was called before reset: call reset() first")
+        meant = _as_action(self.action_space, self.form.undo(action, self._g))
+        x, reward, terminated, truncated, info = self.env.step(meant)
+        shown, info = self._show(x, info)
+        return shown, reward, terminated, truncated, info
+
+
+class CanonicalVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
+    """The same for vector environments, in any autoreset mode.
+
+    With ``SAME_STEP`` the last observation of an episode, ``info["final_obs"]``, is brought to its own canonical form.
+    With ``NEXT_STEP`` the action of a resetting step is ignored by the environment, so it does not matter how it is
+    undone.
+
+    >>> import gymnasium as gym, burnside.envs
+    >>> envs = CanonicalVectorEnv(gym.make_vec("burnside/Ring1D-v0", num_envs=3, n=5))
+    >>> x, info = envs.reset(seed=0)
+    >>> x[:, 0].tolist()
+    [10.0, 10.0, 10.0]
+    """
+
+    def __init__(
+        self, env: VectorEnv[Any, Any, Any], canonicalizer: Canonicalizer | None = None, *, stacked: bool = False
+    ) -> None:
+        super().__init__(env)
+        self.form = _declared(env, canonicalizer)
+        self._frames = 1 if stacked else None
+        self._g: Any = None
+
+    def _show(self, x: Any, info: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        x_bar, self._g = _apply(self.form, x, self._frames)
+        if isinstance(self.observation_space, gym.spaces.Box):
+            x_bar = np.asarray(x_bar, dtype=self.observation_space.dtype)
+        info = info | {"group_element": self._g, "_group_element": np.ones(self.num_envs, dtype=np.bool_)}
+        if "final_obs" in info:
+            info["final_obs"] = self._final(info["final_obs"], info.get("_final_obs"))
+        return x_bar, info
+
+    def _final(self, final: AnyArray, mask: BoolArray | None) -> AnyArray:
+        out = np.full(self.num_envs, None, dtype=object)
+        frames = None if self._frames is None else 0
+        for i in range(self.num_envs):
+            if (mask is None or mask[i]) and final[i] is not None:
+                x_bar, _ = _apply(self.form, final[i], frames)
+                out[i] = _as_observation(self.single_observation_space, x_bar)
+        return out
+
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Reset, and show the canonical forms."""
+        return self._show(*self.env.reset(seed=seed, options=options))
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Undo with the elements of the observations that were acted on, step, and show the next canonical forms."""
+        if self._g is None:
+            raise InvalidAction("step was called before reset: call reset() first")
+        x, reward, terminated, truncated, info = self.env.step(np.asarray(self.form.undo(actions, self._g)))
+        shown, info = self._show(x, info)
+        return shown, reward, terminated, truncated, info
+
+
+class AugmentedEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
+    """Data augmentation: every episode is played through a random element of the group.
+
+    The learner sees ``g·x`` and its action a is carried out as ``g⁻¹·a``, with g drawn anew at every reset (stream
+    AUGMENT, a function of the seed and the number of the episode). Returns are unchanged; what changes is that all
+    members of an orbit are seen equally often.
+
+    >>> import gymnasium as gym, burnside.envs
+    >>> from burnside.canonical.known import ring_translations
+    >>> env = AugmentedEnv(gym.make("burnside/Ring1D-v0", n=5), ring_translations(5))
+    >>> _, info = env.reset(seed=0)
+    >>> info["group_element"]
+    (...,)
+    """
+
+    def __init__(self, env: gym.Env[Any, Any], symmetry: EnvSymmetry) -> None:
+        gym.utils.RecordConstructorArgs.__init__(self, symmetry=symmetry)
+        gym.Wrapper.__init__(self, env)
+        self.symmetry = as_symmetry(symmetry)
+        if self.symmetry.elements is None or self.symmetry.inverse is None:
+            raise InvalidParameter(
+                f"augmentation needs the elements and the inverse of {self.symmetry.name}: "
+                "give EnvSymmetry(…, elements=…, inverse=…)"
+            )
+        self._seed, self._episode = 0, -1
+        self._g: Any = None
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Reset, draw an element, and show the observation through it."""
+        x, info = self.env.reset(seed=seed, options=options)
+        if seed is not None:
+            self._seed, self._episode = seed, -1
+        elif self._episode < 0:
+            self._seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+        self._episode += 1
+        self._g = self.symmetry.random_element(self._seed, self._episode)
+        return self._show(x), info | {"group_element": self._g}
+
+    def _show(self, x: Any) -> Any:
+        return _as_observation(self.observation_space, self.symmetry.act_on_observation(self._g, x))
+
+    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Carry out ``g⁻¹·a``, and show the next observation through g."""
+        if self._g is None:
+            raise InvalidAction("step was called before reset: call reset() first")
+        assert self.symmetry.inverse is not None
+        meant = self.symmetry.act_on_action(self.symmetry.inverse(self._g), action)
+        x, reward, terminated, truncated, info = self.env.step(_as_action(self.action_space, meant))
+        return self._show(x), reward, terminated, truncated, info | {"group_element": self._g}

@@ -1,0 +1,47 @@
+"""Environments: each a functional core on arrays (what learners batch) with thin Gymnasium adapters around it.
+
+What lives here: :mod:`burnside.envs.ring`, the cyclic game of App. C in any dimension. Importing this package registers
+``burnside/Ring1D-v0`` and ``burnside/Ring3D-v0``; ``gymnasium.make("burnside.envs:burnside/Ring1D-v0")`` does both.
+
+It may import ``burnside.mdp`` and what lies below. Gymnasium is the extra ``envs``: without it the functional cores
+still work, and asking for an adapter raises :class:`~burnside.errors.MissingExtra`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING, Any
+
+from burnside.envs.ring import RingSpec, RingState
+
+if TYPE_CHECKING:
+    from burnside.envs.ring.env import RingEnv, RingVectorEnv
+
+__all__ = ["RingEnv", "RingSpec", "RingState", "RingVectorEnv", "register"]
+
+
+def register() -> None:
+    """Make the environments known to ``gymnasium.make``; a second call changes nothing."""
+    import gymnasium
+
+    for dimensions in (1, 3):
+        name = f"burnside/Ring{dimensions}D-v0"
+        if name not in gymnasium.registry:
+            gymnasium.register(
+                name,
+                entry_point="burnside.envs.ring.env:RingEnv",
+                vector_entry_point="burnside.envs.ring.env:RingVectorEnv",
+                kwargs={"d": dimensions},
+            )
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("RingEnv", "RingVectorEnv"):
+        from burnside.envs.ring import env
+
+        return getattr(env, name)
+    raise AttributeError(f"module 'burnside.envs' has no attribute {name!r}")
+
+
+if importlib.util.find_spec("gymnasium") is not None:
+    register()

@@ -1,0 +1,324 @@
+"""``check_symmetry`` catches wrong symmetries in anybody's environment and lets right ones pass; so does the CLI."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import burnside.envs  # noqa: F401
+from burnside.canonical import EnvSymmetry, EnvVerdict, SignFlip, check_symmetry, known
+from burnside.canonical.access import Outcome
+from burnside.canonical.twosample import p_value, resolution
+from burnside.cli.check import Check
+from burnside.errors import InvalidParameter
+from burnside.mdp import Verdict
+
+SYMMETRIC = ["SFFF", "FHFF", "FFHF", "FFFG"]
+CART = known.cartpole_reflection()
+LAKE = known.frozenlake_transposition(4)
+
+
+def lake(desc: list[str] | None = SYMMETRIC, **options) -> gym.Env:
+    return gym.make("FrozenLake-v1", desc=desc, **options)
+
+
+class Bare(gym.Env):
+    """FrozenLake without its table; ``open`` shows its state, else nothing but observations."""
+
+    def __init__(self, desc: list[str] | None = SYMMETRIC, open_: bool = True) -> None:
+        self.inside = lake(desc).unwrapped
+        self.observation_space, self.action_space = self.inside.observation_space, self.inside.action_space
+        self.open = open_
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return self.inside.reset(seed=seed)
+
+    def step(self, action):
+        return self.inside.step(action)
+
+    @property
+    def s(self):
+        return int(self.inside.s) if self.open else None
+
+    @s.setter
+    def s(self, value):
+        self.inside.s = value
+
+
+class Drift(gym.Env):
+    """A point on a line with Gaussian noise of a scale that may depend on the side; pushes −1, 0, 1."""
+
+    def __init__(self, lopsided: float = 0.0) -> None:
+        self.lopsided = lopsided
+        self.observation_space = gym.spaces.Box(-np.inf, np.inf, (1,), np.float64)
+        self.action_space = gym.spaces.Discrete(3)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.state = self.np_random.normal(size=1)
+        return self.state.copy(), {}
+
+    def step(self, action):
+        noise = self.np_random.normal(size=1) * (1 + self.lopsided * (self.state > 0))
+        self.state = self.state + (action - 1) + noise
+        return self.state.copy(), -float(self.state[0] ** 2), bool(abs(self.state[0]) > 10), False, {}
+
+
+MIRROR = EnvSymmetry([-1], lambda g, x: g * x, lambda g, a: 2 - a, name="mirror")
+
+
+# ---------------------------------------------------------------------- right ones pass
+
+
+def test_cartpole_reflection_holds() -> None:
+    verdict = check_symmetry("CartPole-v1", CART)
+    assert isinstance(verdict, EnvVerdict) and isinstance(verdict, Verdict) and verdict
+    assert (verdict.method, verdict.exhaustive, verdict.checked, verdict.eps_r) == ("deterministic", False, 1000, 0)
+    assert verdict.failure_rate == pytest.approx(1 - 0.01 ** (1 / 1000))
+    assert verdict.canonical_checked == 500 and verdict.counterexample is None
+
+
+@pytest.mark.parametrize("slippery", [True, False])
+def test_frozenlake_transposition_holds_on_symmetric_maps(slippery: bool) -> None:
+    verdict = check_symmetry(lambda: lake(is_slippery=slippery), LAKE)
+    assert verdict.ok and verdict.exhaustive and verdict.method == "table"
+    assert verdict.checked == 64 and verdict.failure_rate == 0 and verdict.confidence == 1
+
+
+@pytest.mark.parametrize(("name", "n", "d"), [("burnside/Ring1D-v0", 8, 1), ("burnside/Ring3D-v0", 5, 3)])
+def test_ring_translations_hold(name: str, n: int, d: int) -> None:
+    verdict = check_symmetry(gym.make(name, n=n), known.ring_translations(n, d), samples=200)
+    assert verdict.ok and verdict.method == "deterministic" and verdict.canonical_checked == 200
+
+
+def test_stochastic_environments_without_a_table() -> None:
+    verdict = check_symmetry(Bare(), LAKE, samples=500)
+    assert verdict.ok and verdict.method == "two-sample" and 0 < verdict.resolution < 0.5
+    verdict = check_symmetry(Bare(open_=False), LAKE)
+    assert verdict.ok and verdict.method == "visited pairs" and verdict.checked > 20
+    verdict = check_symmetry(Drift(), MIRROR, samples=500)
+    assert verdict.ok and verdict.method == "two-sample"
+
+
+def test_true_symmetries_are_rarely_refused() -> None:
+    """The level: at confidence 0.9, at most a tenth of the checks of a true symmetry may fail (here: of 20)."""
+    refused = sum(not check_symmetry(Bare(), LAKE, samples=250, draws=60, confidence=0.9, seed=s).ok for s in range(20))
+    assert refused <= 4
+
+
+# ---------------------------------------------------------------------- wrong ones are caught
+
+
+def test_cartpole_with_the_observation_flipped_but_not_the_action() -> None:
+    verdict = check_symmetry("CartPole-v1", replace(CART, act_on_action=lambda g, a: a), samples=100)
+    assert not verdict.ok and verdict.failure_rate == 1 and verdict.counterexample.kind == "transition"
+    assert "generator 0 (-1) maps" in str(verdict.counterexample)
+    assert json.loads(json.dumps(verdict.to_dict()))["counterexample"]["kind"] == "transition"
+
+
+@pytest.mark.parametrize("signs", [[-1, -1, 1, 1], [-1, 1, -1, 1], [1, 1, -1, -1]])
+def test_cartpole_with_a_part_of_the_observation_flipped(signs: list[int]) -> None:
+    form = SignFlip(signs, actions=[1, 0])
+    wrong = EnvSymmetry([-1], form.act, form.act_on_action, canonicalizer=form)
+    assert not check_symmetry("CartPole-v1", wrong, samples=100).ok
+
+
+def test_cartpole_with_wind() -> None:
+    class Wind(gym.Wrapper):
+        def step(self, action):
+            x, reward, *rest = self.env.step(action)
+            return x, reward + 0.01 * (x[0] > 0), *rest
+
+    verdict = check_symmetry(Wind(gym.make("CartPole-v1")), CART, samples=200)
+    assert not verdict.ok and verdict.counterexample.kind == "reward" and verdict.eps_r == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("slippery", [True, False])
+@pytest.mark.parametrize("desc", [None, ["SFFF", "FHFF", "FFHF", "FHFG"]])
+def test_frozenlake_with_an_asymmetric_map(slippery: bool, desc: list[str] | None) -> None:
+    verdict = check_symmetry(lake(desc, is_slippery=slippery), LAKE)
+    assert not verdict.ok and verdict.exhaustive and verdict.eps_p > 0
+    assert verdict.counterexample.kind in ("reward", "transition")
+
+
+def test_frozenlake_with_wrong_actions() -> None:
+    assert not check_symmetry(lake(), replace(LAKE, act_on_action=lambda g, a: a)).ok
+    assert not check_symmetry(lake(), replace(LAKE, act_on_action=lambda g, a: a + 1)).ok
+    outside = check_symmetry(lake(), replace(LAKE, act_on_observation=lambda g, x: x + 1))
+    assert not outside.ok
+
+
+def test_wrong_symmetries_of_stochastic_environments() -> None:
+    for open_, method in ((True, "two-sample"), (False, "visited pairs")):
+        verdict = check_symmetry(Bare(None, open_), LAKE)
+        assert not verdict.ok and verdict.method == method and verdict.eps_p > 0.2
+    assert not check_symmetry(Drift(lopsided=1.0), MIRROR, samples=500).ok
+    assert not check_symmetry(Drift(), replace(MIRROR, act_on_action=lambda g, a: a), samples=500).ok
+
+
+def test_ring_with_the_board_and_the_agent_moved_in_opposite_directions() -> None:
+    """T11: App. C's (g·b)_c = b_{c+g} with q → q + g is not a symmetry of the game."""
+    right = known.ring_translations(7)
+
+    def opposite(g, state):
+        moved = right.act_on_state(right.inverse(g), state)
+        return replace(moved, pos=right.act_on_state(g, state).pos)
+
+    def seen(g, x):
+        return np.concatenate([right.act_on_observation(right.inverse(g), x)[:7], right.act_on_observation(g, x)[7:]])
+
+    wrong = replace(right, act_on_state=opposite, act_on_observation=seen, canonicalizer=None)
+    verdict = check_symmetry(gym.make("burnside/Ring1D-v0", n=7), wrong, samples=200)
+    assert not verdict.ok and verdict.counterexample.kind in ("reward", "termination")
+
+
+def test_misfits() -> None:
+    verdict = check_symmetry("CartPole-v1", replace(CART, act_on_action=lambda g, a: 2), samples=20)
+    assert verdict.counterexample.kind == "action"
+    verdict = check_symmetry("CartPole-v1", replace(CART, act_on_observation=lambda g, x: x[:2]), samples=20)
+    assert verdict.counterexample.kind == "observation"
+
+
+@pytest.mark.parametrize(
+    ("form", "word"),
+    [
+        (SignFlip([-1] * 4, actions=[0, 1]), "whose image is"),  # the action is not turned back
+        (SignFlip([-1, -1, 1, 1], actions=[1, 0]), "differ"),  # not constant on orbits
+    ],
+)
+def test_wrong_canonical_forms(form: SignFlip, word: str) -> None:
+    verdict = check_symmetry("CartPole-v1", replace(CART, canonicalizer=form), samples=50)
+    assert not verdict.ok and verdict.counterexample.kind == "canonical" and word in verdict.counterexample.text
+
+
+def test_forms_that_are_not_idempotent_or_lie_about_g() -> None:
+    class Restless(SignFlip):
+        def __call__(self, x):
+            return self.act(-1, x), np.array(-1)
+
+    class Liar(SignFlip):
+        def __call__(self, x):
+            x_bar, g = super().__call__(x)
+            return x_bar, -g
+
+    for kind, word in ((Restless, "must be itself"), (Liar, "not g·x")):
+        wrong = replace(CART, canonicalizer=kind([-1] * 4, actions=[1, 0]))
+        assert word in check_symmetry("CartPole-v1", wrong, samples=50).counterexample.text
+
+
+# ---------------------------------------------------------------------- input
+
+
+def test_any_object_with_the_attributes_serves() -> None:
+    class Mine:
+        generators = (-1,)
+
+        @staticmethod
+        def act_on_observation(g, x):
+            return g * np.asarray(x)
+
+        @staticmethod
+        def act_on_action(g, a):
+            return 1 - a
+
+    assert check_symmetry(gym.make("CartPole-v1"), Mine(), samples=50).ok
+
+
+def test_bad_input() -> None:
+    with pytest.raises(InvalidParameter, match="act_on_action"):
+        check_symmetry("CartPole-v1", object())
+    with pytest.raises(InvalidParameter, match="cannot make"):
+        check_symmetry("NoSuchEnv-v0", CART)
+    with pytest.raises(InvalidParameter, match="need a Gymnasium environment"):
+        check_symmetry(lambda: 3, CART)
+    for options in ({"samples": 0}, {"confidence": 1.0}, {"draws": 2}, {"tol": -1}):
+        with pytest.raises(InvalidParameter):
+            check_symmetry("CartPole-v1", CART, **options)
+    pendulum = EnvSymmetry([-1], lambda g, x: np.array([1, -1, -1]) * x, lambda g, a: -a)
+    with pytest.raises(InvalidParameter, match="act_on_state"):  # the observation is not the state
+        check_symmetry("Pendulum-v1", pendulum, samples=20)
+    with pytest.raises(InvalidParameter, match="no cyclic game"):
+        known.translations_of(gym.make("CartPole-v1"))
+
+
+def test_pendulum_with_its_state_described() -> None:
+    """Continuous actions, and a state that is not the observation."""
+    mirror = EnvSymmetry(
+        [-1],
+        lambda g, x: (np.array([1, -1, -1]) * x).astype(np.float32),
+        lambda g, a: -a,
+        act_on_state=lambda g, s: -s,
+    )
+    assert check_symmetry("Pendulum-v1", mirror, samples=100, tol=1e-5).ok
+    assert not check_symmetry("Pendulum-v1", replace(mirror, act_on_action=lambda g, a: a), samples=100).ok
+
+
+def test_two_sample_tests() -> None:
+    rng = np.random.default_rng(0)
+
+    def draw(p: float, n: int = 300) -> list[Outcome]:
+        return [Outcome(int(rng.random() < p), 0.0, False) for _ in range(n)]
+
+    false = [p_value(draw(0.5), draw(0.5), 1e-6) for _ in range(200)]
+    assert 0.01 < np.mean(np.array(false) < 0.05) < 0.12
+    assert p_value(draw(0.3), draw(0.7), 1e-6) < 1e-6
+    assert p_value(draw(0.0), draw(0.0), 1e-6) == 1 and p_value(draw(0.0), draw(1.0), 1e-6) < 1e-9
+    smooth = [[Outcome(rng.normal(s, 1, 2), 0.0, False) for _ in range(300)] for s in (0, 0, 1)]
+    assert p_value(smooth[0], smooth[1], 1e-6) > 1e-3 and p_value(smooth[0], smooth[2], 1e-6) < 1e-9
+    assert resolution(100, 10, 0.99) > resolution(10_000, 10, 0.99)
+
+
+# ---------------------------------------------------------------------- the command
+
+
+def test_command(capsys: pytest.CaptureFixture[str]) -> None:
+    reflection = "burnside.canonical.known:cartpole_reflection"
+    assert Check("CartPole-v1", reflection, samples=100).run() == 0
+    out = capsys.readouterr().out
+    assert "reflection holds" in out and "99 % confidence at most 4.5 %" in out and "canonical form is one" in out
+    transposition = "burnside.canonical.known:frozenlake_transposition"
+    assert Check("FrozenLake-v1", transposition).run() == 1
+    assert "transposition is NOT a symmetry" in capsys.readouterr().out
+    assert Check("FrozenLake-v1", transposition, json=True).run() == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["ok"] is False and found["method"] == "table" and found["counterexample"]["text"]
+    translations = "burnside.canonical.known:translations_of"
+    assert Check("burnside/Ring1D-v0", translations, param=("n=6",), samples=50).run() == 0
+    assert "Z6 holds" in capsys.readouterr().out
+
+
+def test_command_with_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    (tmp_path / "my_walk.py").write_text(
+        "import gymnasium as gym\n"
+        "from burnside.canonical import EnvSymmetry\n"
+        "def make(slippery=True):\n"
+        "    return gym.make('FrozenLake-v1', desc=['SFF', 'FHF', 'FFG'], is_slippery=bool(slippery))\n"
+        "ready = make()\n"
+        "flip = EnvSymmetry([1], lambda g, s: s % 3 * 3 + s // 3, lambda g, a: 3 - a, name='flip')\n"
+        "number = 3\n"
+        "def needs(x):\n    return flip\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    assert Check("my_walk:make", "my_walk:flip").run() == 0
+    assert Check("my_walk:ready", "my_walk:flip").run() == 0
+    assert Check("my_walk:make", "my_walk:flip", param=("slippery=false",)).run() == 0
+    assert "flip holds: all 36" in capsys.readouterr().out
+    for bad, word in (
+        (Check("my_walk:ready", "my_walk:flip", param=("slippery=1",)), "made already"),
+        (Check("my_walk:make", "my_walk:flip", param=("colour=1",)), "cannot be called"),
+        (Check("my_walk:number", "my_walk:flip"), "must be an environment"),
+        (Check("my_walk:make", "my_walk:number"), "no symmetry"),
+        (Check("my_walk:make", "my_walk:needs"), "cannot be called"),
+        (Check("my_walk:make", "flip"), "module:obj"),
+        (Check("my_walk", "my_walk:flip"), "neither"),
+        (Check("NoSuchEnv-v3", "my_walk:flip"), "cannot make"),
+        (Check("no_such_module:x", "my_walk:flip"), "cannot import"),
+    ):
+        with pytest.raises(InvalidParameter, match=word):
+            bad.run()

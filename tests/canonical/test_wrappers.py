@@ -1,0 +1,313 @@
+"""Wrappers: the same returns as without, undo with the right element, autoreset, frame stacks, augmentation."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers import FrameStackObservation
+
+import burnside.envs  # noqa: F401
+from burnside.canonical import AugmentedEnv, CanonicalEnv, CanonicalVectorEnv, EnvSymmetry, LexMin, RollToGoal, known
+from burnside.canonical.base import equal
+from burnside.errors import InvalidAction, InvalidParameter
+from burnside.groups import Action, Group
+
+
+class Clock(gym.Env):
+    """A ring of lamps, some lit; pressing the button at a place (absolute!) pays what is lit there and moves the lamps.
+
+    Its actions are places, so rotations permute them: undoing with a wrong element shows at once.
+    """
+
+    def __init__(self, n: int = 5) -> None:
+        self.n = n
+        self.observation_space = gym.spaces.Box(0, 100, (n,), np.float32)
+        self.action_space = gym.spaces.Discrete(n)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.state = self.np_random.permutation(self.n).astype(np.float64) * 2
+        self.t = 0
+        return self.state.astype(np.float32), {}
+
+    def step(self, action):
+        reward = self.state[action]
+        # a rule that turns with the ring: the pressed lamp is put out, its right neighbour gets brighter
+        self.state = self.state.copy()
+        self.state[action] = 0
+        self.state[(action + 1) % self.n] += 3
+        self.t += 1
+        return self.state.astype(np.float32), float(reward), self.t >= 6, False, {}
+
+
+def turns(n: int = 5) -> EnvSymmetry:
+    group = Group.cyclic(n)
+    return EnvSymmetry.from_actions(Action.natural(group), Action.natural(group))
+
+
+def form(n: int = 5) -> LexMin:
+    return turns(n).canonicalizer
+
+
+# ---------------------------------------------------------------------- CanonicalEnv
+
+
+@pytest.mark.filterwarnings("error", "ignore:.*different from the unwrapped version")
+@pytest.mark.parametrize(("name", "n"), [("burnside/Ring1D-v0", 6), ("burnside/Ring3D-v0", 5)])
+def test_canonical_ring(name: str, n: int) -> None:
+    plain, wrapped = gym.make(name, n=n), CanonicalEnv(gym.make(name, n=n))
+    assert wrapped.observation_space == plain.observation_space
+    check_env(CanonicalEnv(gym.make(name, n=n).unwrapped), skip_render_check=True)
+    rng = np.random.default_rng(0)
+    for seed in range(15):
+        plain.reset(seed=seed)
+        x, info = wrapped.reset(seed=seed)
+        total = [0.0, 0.0]
+        over = False
+        while not over:
+            items = x[:n] if "1D" in name else x["items"].ravel()
+            assert items[0] == items.max() > 0 and x in wrapped.observation_space
+            action = int(rng.integers(plain.action_space.n))
+            y, r1, *end, _ = plain.step(action)
+            x, r2, *same_end, info = wrapped.step(action)
+            assert end == same_end and equal(x, RollToGoal(n, 1 if "1D" in name else 3)(y)[0])
+            total[0], total[1], over = total[0] + r1, total[1] + r2, any(end)
+        assert total[0] == total[1]
+        assert info["group_element"].shape == ((1,) if "1D" in name else (3,))
+
+
+def test_actions_are_undone_with_the_element_of_the_observation_acted_on() -> None:
+    """T11. Here the right and the wrong element nearly always differ."""
+    inside = Clock()
+    env = CanonicalEnv(inside, form())
+    rng = np.random.default_rng(1)
+    moved = 0
+    for seed in range(30):
+        x, info = env.reset(seed=seed)
+        over = False
+        while not over:
+            assert np.array_equal(x, form()(inside.state.astype(np.float32))[0])
+            action = int(rng.integers(5))
+            before = info["group_element"]
+            x_before = x
+            x, reward, over, _, info = env.step(action)
+            # the reward is what the agent saw at the place it pressed
+            assert reward == x_before[action]
+            moved += int(before != info["group_element"])
+    assert moved > 50
+
+
+def test_optimal_play_through_the_form_is_optimal_outside() -> None:
+    """A policy of canonical observations earns the same on every member of an orbit."""
+    totals = set()
+    for shift in range(5):
+        inside = Clock()
+        env = CanonicalEnv(inside, form())
+        env.reset(seed=3)
+        inside.state = np.roll(inside.state, shift)
+        env._show(inside.state.astype(np.float32), {})
+        x, total, over = env._show(inside.state.astype(np.float32), {})[0], 0.0, False
+        while not over:
+            x, reward, over, _, _ = env.step(int(np.argmax(x)))
+            total += reward
+        totals.add(total)
+    assert len(totals) == 1
+
+
+def test_errors() -> None:
+    with pytest.raises(InvalidParameter, match="declares no canonical form"):
+        CanonicalEnv(gym.make("CartPole-v1"))
+    with pytest.raises(InvalidParameter, match="no canonicalizer"):
+        CanonicalEnv(gym.make("CartPole-v1"), lambda x: (x, 0))
+    with pytest.raises(InvalidAction, match="before reset"):
+        CanonicalEnv(Clock(), form()).step(0)
+    with pytest.raises(InvalidParameter, match="declares no canonical form"):
+        CanonicalVectorEnv(gym.make_vec("CartPole-v1", num_envs=2))
+
+
+def test_discrete_observations() -> None:
+    lake = gym.make("FrozenLake-v1", desc=["SFFF", "FHFF", "FFHF", "FFFG"], is_slippery=False)
+    env = CanonicalEnv(lake, known.frozenlake_transposition(4).canonicalizer)
+    env.reset(seed=0)
+    x, *_ = env.step(1)  # down to cell 4, which is shown as cell 1
+    assert x == 1 and isinstance(x, int) and lake.unwrapped.s == 4
+    x, *_ = env.step(2)  # right, as seen: down
+    assert x == 2 and lake.unwrapped.s == 8
+
+
+def test_cartpole_is_seen_from_one_side() -> None:
+    env = CanonicalEnv(gym.make("CartPole-v1"), known.cartpole_reflection().canonicalizer)
+    rng = np.random.default_rng(0)
+    x, _ = env.reset(seed=1)
+    seen = set()
+    for _ in range(200):
+        assert x[2] >= 0 and x.dtype == np.float32
+        x, _, terminated, truncated, info = env.step(int(rng.integers(2)))
+        seen.add(int(info["group_element"]))
+        if terminated or truncated:
+            x, _ = env.reset()
+    assert seen == {1, -1}
+
+
+# ---------------------------------------------------------------------- vectors, autoreset, stacks
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_vector_equals_single_through_autoresets(mode: AutoresetMode) -> None:
+    """Canonical vector environment against a vector of canonical environments, absolute actions, many episodes."""
+    make = gym.vector.SyncVectorEnv
+    ours = CanonicalVectorEnv(make([Clock] * 4, autoreset_mode=mode), form())
+    theirs = make([lambda: CanonicalEnv(Clock(), form())] * 4, autoreset_mode=mode)
+    x, _ = ours.reset(seed=2)
+    y, _ = theirs.reset(seed=2)
+    rng = np.random.default_rng(0)
+    for t in range(40):
+        assert np.array_equal(x, y) and x.dtype == y.dtype == np.float32
+        actions = rng.integers(0, 5, 4)
+        x, *scores, info = ours.step(actions)
+        y, *their_scores, their_info = theirs.step(actions)
+        assert all(np.array_equal(a, b) for a, b in zip(scores, their_scores, strict=True))
+        if mode == AutoresetMode.SAME_STEP and t % 6 == 5:
+            for i in range(4):
+                assert np.array_equal(info["final_obs"][i], their_info["final_obs"][i])
+                assert np.array_equal(form()(info["final_obs"][i])[0], info["final_obs"][i])
+
+
+def test_vector_of_rings_in_three_dimensions() -> None:
+    envs = CanonicalVectorEnv(
+        gym.make_vec("burnside/Ring3D-v0", num_envs=5, n=5, time_limit=4, autoreset_mode=AutoresetMode.SAME_STEP)
+    )
+    x, _ = envs.reset(seed=0)
+    rng = np.random.default_rng(0)
+    finals = 0
+    for _ in range(12):
+        assert (x["items"][:, 0, 0, 0] == 20).all() and x in envs.observation_space
+        x, _, _, _, info = envs.step(rng.integers(0, 64, 5))
+        for final in info.get("final_obs", []):
+            if final is not None:
+                finals += 1
+                assert final["items"][0, 0, 0] == 20
+    assert finals > 10
+    with pytest.raises(InvalidAction, match="before reset"):
+        CanonicalVectorEnv(gym.make_vec("burnside/Ring1D-v0", num_envs=2)).step(np.zeros(2, int))
+
+
+@pytest.mark.parametrize("padding", ["reset", "zero"])
+def test_frame_stacks_share_one_element(padding: str) -> None:
+    plain = FrameStackObservation(Clock(), 3, padding_type=padding)
+    env = CanonicalEnv(FrameStackObservation(Clock(), 3, padding_type=padding), form(), stacked=True)
+    rng = np.random.default_rng(0)
+    differs = 0
+    for step in range(60):
+        if step % 6 == 0:
+            y, _ = plain.reset(seed=step)
+            x, info = env.reset(seed=step)
+        g = info["group_element"]
+        assert x.shape == (3, 5)
+        assert np.array_equal(x, form().act(g, y))  # all frames by one g
+        assert np.array_equal(x[-1], form()(y[-1])[0])  # that of the latest
+        differs += not np.array_equal(x, form()(y)[0])  # which is not frame by frame
+        action = int(rng.integers(5))
+        y, r1, *_ = plain.step(int(form().undo(action, g)))
+        x, r2, *_, info = env.step(action)
+        assert r1 == r2
+    assert differs > 15
+
+
+def test_stacks_of_vector_environments_and_dictionaries() -> None:
+    def stack(**options):
+        return FrameStackObservation(gym.make("burnside/Ring3D-v0", n=5, time_limit=3), 2, **options)
+
+    mode = AutoresetMode.SAME_STEP
+    ours = CanonicalVectorEnv(gym.vector.SyncVectorEnv([stack] * 3, autoreset_mode=mode), stacked=True)
+    theirs = gym.vector.SyncVectorEnv([lambda: CanonicalEnv(stack(), stacked=True)] * 3, autoreset_mode=mode)
+    with pytest.raises(InvalidParameter, match="declares no"):  # a SyncVectorEnv declares nothing of its own
+        CanonicalVectorEnv(gym.vector.SyncVectorEnv([Clock]))
+    x, _ = ours.reset(seed=0)
+    y, _ = theirs.reset(seed=0)
+    for t in range(8):
+        assert equal(x, y) and x["items"].shape == (3, 2, 5, 5, 5)
+        x, r, *_, info = ours.step(np.array([t, t + 20, t + 40]))
+        y, r2, *_, their_info = theirs.step(np.array([t, t + 20, t + 40]))
+        assert np.array_equal(r, r2)
+        if "final_obs" in info:
+            for a, b in zip(info["final_obs"], their_info["final_obs"], strict=True):
+                assert (a is None and b is None) or equal(a, b)
+
+
+# ---------------------------------------------------------------------- augmentation
+
+
+def test_augmentation_keeps_returns_and_shows_whole_orbits() -> None:
+    plain, env = Clock(), AugmentedEnv(Clock(), turns())
+    rng = np.random.default_rng(0)
+    elements = []
+    y, _ = plain.reset(seed=0)
+    x, info = env.reset(seed=0)
+    for _ in range(60):
+        g = info["group_element"]
+        elements.append(g)
+        over = False
+        while not over:
+            assert np.array_equal(x, turns().act_on_observation(g, y)) and x.dtype == np.float32
+            action = int(rng.integers(5))
+            meant = next(a for a in range(5) if turns().act_on_action(g, a) == action)
+            y, r1, *_ = plain.step(meant)
+            x, r2, over, _, info = env.step(action)
+            assert r1 == r2 == r2 and info["group_element"] == g
+        y, _ = plain.reset()
+        x, info = env.reset()
+    assert set(elements) == set(range(5))
+    _, info = env.reset(seed=0)
+    assert info["group_element"] == elements[0]  # a function of the seed
+    with pytest.raises(InvalidParameter, match="elements"):
+        AugmentedEnv(Clock(), EnvSymmetry([1], turns().act_on_observation, turns().act_on_action))
+    with pytest.raises(InvalidAction, match="before reset"):
+        AugmentedEnv(Clock(), turns()).step(0)
+
+
+@pytest.mark.filterwarnings("error", "ignore:.*different from the unwrapped version")
+def test_augmented_ring_passes_gymnasiums_checker() -> None:
+    env = AugmentedEnv(gym.make("burnside/Ring1D-v0", n=6).unwrapped, known.ring_translations(6))
+    check_env(env, skip_render_check=True)
+    goals = set()
+    for seed in range(60):
+        x, _ = env.reset(seed=seed)
+        goals.add((int(np.argmax(x[:6])) - int(np.argmax(x[6:]))) % 6)
+    assert goals == set(range(6))
+
+
+# ---------------------------------------------------------------------- another library's learner
+
+
+@pytest.mark.slow
+def test_stable_baselines_trains_unchanged() -> None:
+    sb3 = pytest.importorskip("stable_baselines3", reason="needs the sb3 extra: pip install 'burnside[sb3]'")
+    env = CanonicalEnv(gym.make("burnside/Ring1D-v0", n=10))
+    model = sb3.DQN(
+        "MlpPolicy",
+        env,
+        learning_starts=200,
+        train_freq=1,
+        learning_rate=1e-3,
+        exploration_fraction=0.3,
+        policy_kwargs={"net_arch": [64, 64]},
+        seed=0,
+        device="cpu",
+    )
+
+    def play(episodes: int = 60) -> float:
+        total = 0.0
+        for seed in range(10_000, 10_000 + episodes):
+            x, _ = env.reset(seed=seed)
+            over = False
+            while not over:
+                action, _ = model.predict(x, deterministic=True)
+                x, reward, terminated, truncated, _ = env.step(action)
+                total, over = total + float(reward), terminated or truncated
+        return total / episodes
+
+    before = play()
+    model.learn(12_000)
+    assert play() > max(before, 0.0) + 2
