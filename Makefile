@@ -9,9 +9,9 @@ VENV    := .venv
 BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed-dev
 BUSY    := $(VENV)/.installing
-EXTRAS  := dev,docs,envs
+EXTRAS  := dev,docs,envs,learn
 # What `make constraints` pins besides: `robot` is missing because its numpy is another one (docs/install.md).
-OTHERS  := learn,ray,sb3,slurm,track
+OTHERS  := ray,sb3,slurm,track
 # Exactly this spelling takes the small build where there is one; any other may bring gigabytes of CUDA.
 TORCH   := torch==2.13.0
 # More workers cost more than they gained while the whole suite took seconds; measure again when it has grown.

@@ -11,6 +11,7 @@ from burnside.cli.check import Check
 from burnside.cli.measure import Measure
 from burnside.cli.reproduce import Reproduce
 from burnside.cli.show import Show
+from burnside.cli.sweep import Sweep, Table
 from burnside.cli.theory import Bounds, Cover
 
 __all__ = ["Command"]
@@ -24,5 +25,7 @@ Command = (
     | Annotated[Measure, tyro.conf.subcommand(name="measure")]
     | Annotated[Bounds, tyro.conf.subcommand(name="bounds")]
     | Annotated[Cover, tyro.conf.subcommand(name="cover")]
+    | Annotated[Sweep, tyro.conf.subcommand(name="sweep")]
+    | Annotated[Table, tyro.conf.subcommand(name="table")]
     | Annotated[Reproduce, tyro.conf.subcommand(name="reproduce")]
 )

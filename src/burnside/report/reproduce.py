@@ -12,6 +12,7 @@ from typing import Literal
 from burnside.errors import UnknownName
 from burnside.report.mistakes import mistakes_part
 from burnside.report.page import Page
+from burnside.report.ring1d import ring1d_part
 from burnside.report.theory import theory_part
 
 __all__ = ["PARTS", "Outcome", "Part", "Preset", "reproduce"]
@@ -35,6 +36,7 @@ class Part:
 PARTS: dict[str, Part] = {
     "theory": Part("What the symmetries save: verified quotients and exact counts", theory_part),
     "mistakes": Part("Sample complexity, measured: mistakes on M and on its quotient", mistakes_part),
+    "ring1d": Part("The 1D cyclic game: DQN with and without canonicalization (Table 1, Fig. 4a)", ring1d_part),
 }
 
 

@@ -1,11 +1,56 @@
-"""Honest statistics of runs: intervals, scaling fits, and (with the deep learners) censored times.
+"""Honest statistics of runs: censored times, intervals, scaling fits.
 
-What lives here: ``scaling`` — slopes on logarithmic axes with bootstrap intervals over seeds. Everything takes an
-explicit seed, so that an interval is the same tomorrow. It may import the layers below, and knows no experiment.
+What lives here: ``censored`` — times to a threshold of runs that may never reach it; ``intervals`` — rates, bootstraps
+and scores in rliable's format; ``scaling`` — slopes on logarithmic axes with bootstrap intervals over seeds. Seeds are
+labels, never positions, and everything random takes an explicit seed, so that an interval is the same tomorrow. It may
+import the layers below, and knows no experiment.
 """
 
 from __future__ import annotations
 
+from burnside.stats.censored import (
+    Curve,
+    Estimate,
+    Ratio,
+    Reach,
+    Times,
+    first_reach,
+    first_reach_evaluated,
+    paired_ratio,
+)
+from burnside.stats.intervals import (
+    Interval,
+    Scores,
+    bootstrap,
+    iqm,
+    optimality_gap,
+    point_estimates,
+    rliable_export,
+    score_table,
+    stratified_bootstrap,
+    wilson,
+)
 from burnside.stats.scaling import Slope, loglog_slope
 
-__all__ = ["Slope", "loglog_slope"]
+__all__ = [
+    "Curve",
+    "Estimate",
+    "Interval",
+    "Ratio",
+    "Reach",
+    "Scores",
+    "Slope",
+    "Times",
+    "bootstrap",
+    "first_reach",
+    "first_reach_evaluated",
+    "iqm",
+    "loglog_slope",
+    "optimality_gap",
+    "paired_ratio",
+    "point_estimates",
+    "rliable_export",
+    "score_table",
+    "stratified_bootstrap",
+    "wilson",
+]

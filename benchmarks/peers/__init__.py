@@ -1,0 +1,5 @@
+"""Other people's DQN on the same ring, one script each, run by ``bench_dqn`` in an environment of its own.
+
+Every script takes ``SEEDS STEPS WARM OUT``: it trains the seeds, times the steps after the first WARM of each, writes
+the final networks to OUT (npz, ``x @ w + b``) so that all are judged by one evaluation, and prints one line of JSON.
+"""

@@ -1,0 +1,170 @@
+"""``burnside sweep`` and ``burnside table``: run an experiment, and read what came of it."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from rich.markup import escape
+
+from burnside.cli.console import error_console, output, print_json, table
+from burnside.errors import InvalidParameter, UnknownName, UnreadableFile
+from burnside.report.tables import number
+from burnside.runs import DeviceName, EngineName, Experiment, PresetName, SweepOutcome, compact, sweep
+
+__all__ = ["Sweep", "Table", "experiments"]
+
+
+def experiments() -> Mapping[str, Experiment]:
+    """The registry: ``EXPERIMENTS`` of ``burnside.experiments.registry``."""
+    try:
+        registry = importlib.import_module("burnside.experiments.registry")
+    except ModuleNotFoundError as error:
+        if error.name != "burnside.experiments.registry":
+            raise
+        return {}
+    found: Mapping[str, Experiment] = registry.EXPERIMENTS
+    return found
+
+
+def find(name: str) -> Experiment:
+    """The experiment of this name."""
+    known = experiments()
+    if name not in known:
+        raise UnknownName("experiment", name, known)
+    return known[name]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Run an experiment: what has finished is kept, what was interrupted goes on where it was."""
+
+    experiment: Annotated[str, tyro.conf.Positional]
+    """Name of the experiment, such as ring1d."""
+    preset: PresetName = "laptop"
+    """How much to run: smoke (seconds), laptop (minutes), study (hours), paper (the paper's full scale)."""
+    engine: EngineName = "local"
+    """Where: processes of this machine, a Ray cluster, or Slurm."""
+    device: DeviceName = "auto"
+    """auto takes CUDA if there is one."""
+    workers: int = 2
+    """Cells that run at the same time; 0: in this process, one after the other."""
+    threads: int = 1
+    """Threads of one cell."""
+    runs: Path | None = None
+    """Folder of the run; default runs/EXPERIMENT/PRESET."""
+    track: bool = False
+    """Also write the logs for TensorBoard, into the subfolder tensorboard."""
+    option: tuple[str, ...] = ()
+    """Options of the engine as KEY=VALUE: timeout_min=240 slurm_partition=gpu for Slurm, address=auto for Ray."""
+
+    def run(self) -> int:
+        """Run the command."""
+        found = find(self.experiment)
+        folder = self.runs or Path("runs") / self.experiment / self.preset
+        outcome = sweep(
+            found.job,
+            self.preset,
+            folder,
+            engine=self.engine,
+            workers=self.workers,
+            device=self.device,
+            threads=self.threads,
+            track=self.track,
+            options=parse_options(self.option),
+        )
+        self._show(outcome, folder)
+        return outcome.exit_code
+
+    def _show(self, outcome: SweepOutcome, folder: Path) -> None:
+        words = [f"{len(outcome.done)} cells done", f"{len(outcome.skipped)} finished before"]
+        words += [f"{len(outcome.failed)} failed"] if outcome.failed else []
+        words += [f"{len(outcome.left)} left"] if outcome.left else []
+        output().print(", ".join(words), soft_wrap=True)
+        for name, why in outcome.failed.items():
+            where = folder / "cells" / name / "failed.txt"
+            error_console().print(f"[bold red]failed:[/] {escape(why)} ({escape(str(where))})", soft_wrap=True)
+        if outcome.left:
+            output().print("stopped; the same command goes on from here")
+        elif outcome.ok:
+            output().print(f"the table: burnside table {self.experiment} --runs {folder}", soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Print the table of an experiment, from a run or from the committed results."""
+
+    experiment: Annotated[str, tyro.conf.Positional]
+    """Name of the experiment, such as ring1d."""
+    runs: Path | None = None
+    """Folder of a sweep or of compact results; default: the committed results."""
+    json: bool = False
+    """Print one JSON object."""
+    allow_missing: bool = False
+    """Make the table even if cells have no result."""
+    compact: Path | None = None
+    """Also write the compact form of the run into this folder."""
+
+    def run(self) -> int:
+        """Run the command."""
+        found = find(self.experiment)
+        folder = self.runs or committed(self.experiment)
+        if not folder.is_dir():
+            raise UnreadableFile(f"there is no folder {folder}: run 'burnside sweep {self.experiment}' first")
+        rows = found.table(folder, self.allow_missing)
+        if self.compact is not None:
+            compact(folder, self.compact, allow_missing=self.allow_missing)
+        if self.json:
+            print_json({"experiment": self.experiment, "rows": rows})
+            return 0
+        headers = list(dict.fromkeys(key for row in rows for key in row))
+        shown = table(*headers)
+        for row in rows:
+            shown.add_row(*(_text(row.get(key)) for key in headers))
+        output().print(shown)
+        if any(row.get("seeds") == 1 for row in rows):
+            output().print("a single seed: such rows have no interval and prove nothing")
+        return 0
+
+
+def committed(experiment: str) -> Path:
+    """Where the committed results of an experiment are: ``results/`` here, or that of the checkout we run from."""
+    places = [Path("results") / experiment, Path(__file__).resolve().parents[3] / "results" / experiment]
+    for place in places:
+        if (place / "manifest.json").exists():
+            return place
+    raise UnreadableFile(
+        f"there are no committed results of {experiment} here: run 'burnside sweep {experiment}' and give its folder "
+        f"with --runs"
+    )
+
+
+def parse_options(words: tuple[str, ...]) -> dict[str, Any]:
+    """KEY=VALUE pairs, the values read as JSON where they are JSON.
+
+    >>> parse_options(("timeout_min=240", "slurm_partition=gpu"))
+    {'timeout_min': 240, 'slurm_partition': 'gpu'}
+    """
+    found: dict[str, Any] = {}
+    for word in words:
+        key, equals, text = word.partition("=")
+        if not key or not equals:
+            raise InvalidParameter(f"the option {word!r} must have the form KEY=VALUE")
+        try:
+            found[key] = json.loads(text)
+        except ValueError:
+            found[key] = text
+    return found
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return number(value) if isinstance(value, (int, float)) else str(value)

@@ -1,0 +1,77 @@
+"""What is run: sizes, conditions, seeds and budgets by preset, and the paper's own numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["PAPER", "PRESETS", "RULES", "Plan", "Rule"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When a run counts as converged; the paper does not say, so several readings are reported.
+
+    Attributes:
+        share: of the exact expected optimal return.
+        greedy: judged on greedy episodes on held-out boards instead of the moving average of training returns.
+    """
+
+    share: float
+    greedy: bool = False
+
+
+#: ``train95`` is the rule of the table: the mean return of the last 100 training episodes reaches 95 % of the optimum.
+RULES: dict[str, Rule] = {
+    "train95": Rule(0.95),
+    "train90": Rule(0.90),
+    "greedy95": Rule(0.95, greedy=True),
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A preset: sizes, conditions, seeds, and episodes per run.
+
+    Attributes:
+        sizes: N.
+        conditions: how the symmetry is used.
+        seeds: number of seeds, from 0 on.
+        episodes: budget of every run.
+        block: seeds that share a cell.
+        augment: sizes that also run the condition ``augment``.
+    """
+
+    sizes: tuple[int, ...]
+    seeds: int
+    episodes: int
+    conditions: tuple[str, ...] = ("baseline", "canonical")
+    block: int = 2
+    augment: tuple[int, ...] = ()
+
+
+PRESETS: dict[str, Plan] = {
+    "smoke": Plan((5,), seeds=2, episodes=150),
+    "laptop": Plan((5, 10, 15), seeds=4, episodes=1_500, augment=(10,)),
+    "study": Plan((5, 10, 15, 20, 25, 30, 35, 40, 50), seeds=10, episodes=10_000, augment=(5, 10, 15, 20)),
+    "paper": Plan((5, 10, 15, 20, 25, 30, 35, 40, 50), seeds=10, episodes=10_000, augment=(5, 10, 15, 20)),
+}
+
+#: Table 1 of the paper: mean and standard error over ten seeds, non-equivariant and equivariant.
+PAPER: dict[tuple[int, str], tuple[float, float]] = {
+    (5, "baseline"): (280.5, 20.9),
+    (5, "canonical"): (290.1, 13.0),
+    (10, "baseline"): (484.5, 22.9),
+    (10, "canonical"): (405.1, 18.0),
+    (15, "baseline"): (788.6, 33.0),
+    (15, "canonical"): (493.1, 15.6),
+    (20, "baseline"): (1444.1, 137.0),
+    (20, "canonical"): (617.1, 28.8),
+    (25, "baseline"): (1966.1, 129.4),
+    (25, "canonical"): (829.1, 63.9),
+    (30, "baseline"): (3016.3, 158.0),
+    (30, "canonical"): (997.0, 71.0),
+    (35, "baseline"): (6206.6, 635.4),
+    (35, "canonical"): (1350.9, 144.2),
+    (40, "baseline"): (177334.3, 21201.9),
+    (40, "canonical"): (2157.4, 208.2),
+}

@@ -1,0 +1,53 @@
+"""Torch layers with a leading member axis, the encoders of App. C, and layers that share weights over a group.
+
+``layers`` has :class:`BatchLinear` and :class:`BatchConv3d` (one network per seed, all in one product), ``encoders``
+the 3D encoders, ``orbit`` the exactly equivariant :class:`OrbitLinear`, ``qnets`` the Q-networks of the cyclic games.
+
+It may import ``burnside.groups``, ``burnside.envs`` and what lies below. The whole layer rests on torch (the extra
+``learn``): this file loads it when a name is first asked for, and raises ``MissingExtra`` without it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from burnside.nn.encoders import GridEncoder
+    from burnside.nn.layers import BatchConv3d, BatchLinear, Initializer
+    from burnside.nn.orbit import OrbitLinear, copies
+    from burnside.nn.qnets import EquivariantQ, GridQ, OneHotQ, QNetwork, make_q
+
+__all__ = [
+    "BatchConv3d",
+    "BatchLinear",
+    "EquivariantQ",
+    "GridEncoder",
+    "GridQ",
+    "Initializer",
+    "OneHotQ",
+    "OrbitLinear",
+    "QNetwork",
+    "copies",
+    "make_q",
+]
+
+_HOME = {
+    "BatchConv3d": "layers",
+    "BatchLinear": "layers",
+    "EquivariantQ": "qnets",
+    "GridEncoder": "encoders",
+    "GridQ": "qnets",
+    "Initializer": "layers",
+    "OneHotQ": "qnets",
+    "OrbitLinear": "orbit",
+    "QNetwork": "qnets",
+    "copies": "orbit",
+    "make_q": "qnets",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -1,0 +1,204 @@
+"""The 1D game in the report: Table 1 beside the paper's, Fig. 4a, and learning curves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from burnside.experiments.ring1d import PAPER, Ring1D
+from burnside.experiments.ring1d.analysis import by_rule, growth, ratios, table
+from burnside.report.page import Page
+from burnside.report.plots import Plot, plot
+from burnside.report.tables import number
+from burnside.runs import Results, read_results, sweep
+from burnside.theory.bounds import Size, leading_log10
+
+__all__ = ["curves_plot", "ring1d_part", "times_plot"]
+
+_COLOURS = {"baseline": "#d55e00", "canonical": "#0072b2", "augment": "#009e73"}
+
+
+def ring1d_part(page: Page, preset: str, report: Callable[[int, int], None], out: Path) -> None:
+    """Run the sweep of the preset, then draw and tabulate it; the committed study is shown beside it."""
+    folder = Path("runs") / "ring1d" / preset
+    outcome = sweep(Ring1D(), preset, folder, progress=report)
+    if outcome.failed:
+        raise RuntimeError(f"{len(outcome.failed)} cells failed: {next(iter(outcome.failed.values()))}")
+    page.text(
+        "DQN on the ring of App. C. A run has converged at the first episode at which the mean return of its last 100 "
+        "training episodes reaches 95 % of the exact expected optimal return. Runs that never do are censored: they "
+        "count as solved in no column, and the restricted mean takes them at their budget."
+    )
+    show(page, folder, f"This machine, preset '{preset}': burnside sweep ring1d --preset {preset}", out)
+    committed = _committed()
+    if committed is not None:
+        show(page, committed, "The committed study: burnside sweep ring1d --preset study", out, suffix="-study")
+
+
+def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "") -> None:
+    """Add one folder of results to the page."""
+    results = read_results(folder, allow_missing=True)
+    body = [
+        [
+            row["n"],
+            row["condition"],
+            row["seeds"],
+            f"{row['solved']:.0%}",
+            _plus_minus(row["mean"], row["se"]),
+            _plus_minus(row["restricted_mean"], row["restricted_se"]),
+            number(row["median"]),
+            number(round(row["restricted_mean_steps"])),
+            row["budget"],
+            _plus_minus(row["paper_mean"], row["paper_se"]),
+        ]
+        for row in table(folder, allow_missing=True)
+    ]
+    headers = [
+        "N",
+        "condition",
+        "seeds",
+        "solved",
+        "mean ± SE",
+        "restricted mean",
+        "median",
+        "in steps",
+        "budget",
+        "paper",
+    ]
+    page.table(headers, body, caption)
+    for n, ratio in ratios(results).items():
+        bound = " at least" if ratio.lower_bound else ""
+        interval = "" if ratio.low is None else f" (95 % interval {ratio.low:.2f} to {ratio.high:.2f})"
+        page.text(f"N = {n}: the baseline takes{bound} {ratio.ratio:.2f} times as long{interval}.")
+    for condition in ("baseline", "canonical"):
+        slope = growth(results, condition)
+        if slope is not None:
+            page.text(f"{condition}: episodes grow as N^{slope.exponent:.2f} ({slope.low:.2f} to {slope.high:.2f}).")
+    rules = by_rule(folder, allow_missing=True)
+    keyed = {rule: {(r["n"], r["condition"]): r for r in rows} for rule, rows in rules.items()}
+    compared = [
+        [n, condition, *(number(round(keyed[rule][n, condition]["restricted_mean"], 1)) for rule in rules)]
+        for n, condition in keyed["train95"]
+    ]
+    page.table(["N", "condition", *rules], compared, "Restricted mean under other readings of 'converged'")
+    for figure in (times_plot(results, suffix), curves_plot(results, suffix)):
+        figure.save(out / "figures")
+        page.figure(figure.svg, figure.caption)
+
+
+def times_plot(results: Results, suffix: str = "") -> Plot:
+    """Fig. 4a: episodes to convergence against N, the paper's points, and the bound's leading term."""
+    rows = [(r["n"], r["condition"], r["seed"], r["train95"], r["train95_solved"]) for r in results.rows]
+    sizes = sorted({r[0] for r in rows})
+
+    def draw(figure: Any) -> None:
+        left, right = figure.subplots(1, 2, width_ratios=[3, 2])
+        for condition in sorted({r[1] for r in rows}):
+            colour = _COLOURS[condition]
+            mine = [r for r in rows if r[1] == condition]
+            solved, open_ = ([r for r in mine if r[4] == flag] for flag in (True, False))
+            left.scatter([r[0] for r in solved], [r[3] for r in solved], s=9, color=colour, alpha=0.5)
+            left.scatter(
+                [r[0] for r in open_], [r[3] for r in open_], s=18, marker="^", facecolors="none", edgecolors=colour
+            )
+            means = [np.mean([r[3] for r in mine if r[0] == n]) for n in sizes if any(r[0] == n for r in mine)]
+            left.plot([n for n in sizes if any(r[0] == n for r in mine)], means, color=colour, label=condition)
+            paper = [(n, v[0]) for (n, c), v in PAPER.items() if c == condition and n in sizes]
+            if paper:
+                left.plot(
+                    *zip(*paper, strict=True),
+                    color=colour,
+                    linestyle=":",
+                    marker="x",
+                    linewidth=1,
+                    label=f"{condition}, paper",
+                )
+        left.set(yscale="log", xlabel="N", ylabel="episodes to convergence")
+        left.legend()
+        whole = [leading_log10(Size(n * n * 2 ** (n - 1), 4 * n * n * 2 ** (n - 1), 1), 4 * n, 1.0, 0.1) for n in sizes]
+        right.plot(sizes, whole, color=_COLOURS["baseline"], label="M")
+        right.plot(
+            sizes,
+            [v - np.log10(n) for v, n in zip(whole, sizes, strict=True)],
+            color=_COLOURS["canonical"],
+            label="M̄ = M / Z_N",
+        )
+        right.set(xlabel="N", ylabel="log10 of the bound (leading term)")
+        right.legend()
+
+    caption = (
+        "Fig. 4a: episodes to convergence, a dot per seed; open triangles are censored at their budget; dotted: the "
+        "paper's Table 1. Right: the leading term of the bound for the tabular game, ε = 1, δ = 0.1; it counts 2^(N−1) "
+        "boards, which a network need not tell apart, so it predicts the ratio N at best and not the curve."
+    )
+    single = len({r[2] for r in rows}) < 2
+    headers = ("n", "condition", "seed", "episodes", "solved")
+    return plot(
+        f"fig4a-ring1d{suffix}",
+        caption,
+        draw,
+        headers,
+        rows,
+        size=(9, 3.8),
+        watermark="single seed" if single else None,
+    )
+
+
+def curves_plot(results: Results, suffix: str = "", window: int = 100) -> Plot:
+    """Learning curves: moving averages of the training return, mean and range over seeds."""
+    columns = results.table("episodes")
+    sizes = sorted({int(n) for n in np.unique(columns["n"])})
+    rows: list[tuple[Any, ...]] = []
+    curves: dict[tuple[int, str], tuple[Any, Any, Any, Any]] = {}
+    for n in sizes:
+        for condition in sorted({str(c) for c in np.unique(columns["condition"])}):
+            chosen = (columns["n"] == n) & (columns["condition"] == condition)
+            if not chosen.any():
+                continue
+            seeds = np.unique(columns["seed"][chosen])
+            returns = [columns["returns"][chosen & (columns["seed"] == s)].astype(float) for s in seeds]
+            length = min(r.size for r in returns)
+            smooth = np.stack([np.convolve(r[:length], np.ones(window) / window, mode="valid") for r in returns])
+            step = max(1, smooth.shape[1] // 200)
+            x = np.arange(window, length + 1)[::step]
+            curves[n, condition] = (x, smooth.mean(0)[::step], smooth.min(0)[::step], smooth.max(0)[::step])
+            rows += [(n, condition, *map(float, v)) for v in zip(*curves[n, condition], strict=True)]
+
+    def draw(figure: Any) -> None:
+        across = min(3, len(sizes))
+        down = -(-len(sizes) // across)
+        panels = figure.subplots(down, across, squeeze=False)
+        for k, n in enumerate(sizes):
+            axes = panels[k // across][k % across]
+            for (size, condition), (x, mean, low, high) in curves.items():
+                if size == n:
+                    axes.plot(x, mean, color=_COLOURS[condition], label=condition, linewidth=1.2)
+                    axes.fill_between(x, low, high, color=_COLOURS[condition], alpha=0.15, linewidth=0)
+            axes.set_title(f"N = {n}", fontsize=9, loc="left")
+            axes.set_xscale("log")
+        for k in range(len(sizes), down * across):
+            panels[k // across][k % across].axis("off")
+        panels[0][0].legend()
+
+    caption = (
+        f"Training return, moving average over {window} episodes: mean over seeds, band from the lowest to the highest."
+    )
+    headers = ("n", "condition", "episode", "mean", "low", "high")
+    height = 2.2 * -(-len(sizes) // 3) + 0.4
+    return plot(f"curves-ring1d{suffix}", caption, draw, headers, rows, size=(9, height))
+
+
+def _committed() -> Path | None:
+    for place in (Path("results") / "ring1d", Path(__file__).resolve().parents[3] / "results" / "ring1d"):
+        if (place / "manifest.json").exists():
+            return place
+    return None
+
+
+def _plus_minus(mean: float | None, se: float | None) -> str:
+    if mean is None:
+        return "–"
+    return f"{mean:.1f}" + ("" if se is None else f" ± {se:.1f}")

@@ -1,0 +1,222 @@
+"""What a running cell is given: checkpoints, a log, progress, and word that it should stop."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from burnside._types import AnyArray, ArrayLike
+from burnside.errors import InvalidParameter, UnreadableFile
+from burnside.runs.cells import Cell, plain
+from burnside.runs.checkpoint import Checkpoint, load_newest, save_next
+from burnside.runs.folder import CellFolder, Progress
+from burnside.runs.lock import CellLock
+
+if TYPE_CHECKING:
+    from burnside.runs.track import Tracker
+
+__all__ = ["Context", "Stopped", "resolve_device"]
+
+
+class Stopped(KeyboardInterrupt):
+    """The sweep was asked to stop; everything up to here is in a checkpoint. No error, and no ``Exception``."""
+
+
+def resolve_device(device: str) -> str:
+    """``auto`` is ``cuda`` where torch finds one, else ``cpu``.
+
+    >>> resolve_device("cpu")
+    'cpu'
+    """
+    if device not in ("auto", "cpu", "cuda"):
+        raise InvalidParameter(f"the device must be auto, cpu or cuda, not {device!r}")
+    if device == "cpu":
+        return "cpu"
+    try:
+        import torch
+
+        found = torch.cuda.is_available()
+    except ImportError:
+        found = False
+    if device == "cuda" and not found:
+        raise InvalidParameter("the device cuda was asked for, but torch finds none here: use --device cpu or auto")
+    return "cuda" if found else "cpu"
+
+
+class Context:
+    """What ``run_cell`` gets beside the cell.
+
+    The loop of a job looks like this; it is resumable, stops within one chunk, and its log has no row twice::
+
+        saved = context.restore()
+        state = begin(cell) if saved is None else State(**saved.arrays)
+        while state.episode < budget:
+            row = advance(state, episodes=100)
+            context.log(row)
+            context.progress(state.episode, budget)
+            if context.due():
+                context.checkpoint(state.arrays(), episode=state.episode)
+        return {"rows": [...]}
+
+    Attributes:
+        cell: the cell that runs.
+        threads: how many threads it may use.
+        notes: sentences about damaged checkpoints, for people.
+    """
+
+    def __init__(
+        self,
+        folder: CellFolder,
+        *,
+        device: str = "auto",
+        threads: int = 1,
+        seconds: float = 60.0,
+        stop: Callable[[], bool] = lambda: False,
+        lock: CellLock | None = None,
+        tracker: Tracker | None = None,
+    ) -> None:
+        self.cell: Cell = folder.cell
+        self.threads = threads
+        self.notes: list[str] = []
+        self._files = folder
+        self._device = device
+        self._interval = seconds
+        self._stop = stop
+        self._lock = lock
+        self._tracker = tracker
+        self._rows: list[bytes] = []
+        self._fresh = True
+        self._began = self._last = time.monotonic()
+        self._said = 0.0
+        self._resumed: int | None = None
+        self._before = 0.0
+        self._step = 0
+
+    @property
+    def device(self) -> str:
+        """``cpu`` or ``cuda``; ``auto`` is decided when this is first asked, since it loads torch."""
+        self._device = resolve_device(self._device)
+        return self._device
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the cell, for files of the job's own; names that begin with ``own-`` are never touched."""
+        return self._files.path
+
+    @property
+    def seconds(self) -> float:
+        """Wall time so far, over all attempts that reached a checkpoint."""
+        return self._before + time.monotonic() - self._began
+
+    # Checkpoints.
+
+    def restore(self) -> Checkpoint | None:
+        """The newest readable checkpoint, or None to start from the beginning; the log is cut back to it."""
+        found, notes = load_newest(self._files.path, self._files.name)
+        self.notes += notes
+        self._cut(found.meta["log_bytes"] if found else 0)
+        if found is None:
+            return None
+        self._before, self._step = found.meta["seconds"], found.meta["step"]
+        if self._tracker is not None:
+            self._tracker.resume(self._step)
+        return Checkpoint(found.arrays, found.meta["own"], found.path)
+
+    def due(self) -> bool:
+        """Whether it is time for a checkpoint: a minute has passed since the last one, or a stop was asked for."""
+        return time.monotonic() - self._last >= self._interval or self._stop()
+
+    def checkpoint(self, arrays: Mapping[str, ArrayLike], **meta: Any) -> None:
+        """Keep arrays and plain values; raises :class:`Stopped` after that if a stop was asked for."""
+        self._own()
+        self.flush()
+        save_next(
+            self._files.path,
+            self._files.name,
+            arrays,
+            {
+                "log_bytes": self._files.log.stat().st_size if self._files.log.exists() else 0,
+                "seconds": self.seconds,
+                "step": self._step,
+                "own": plain(meta, "the checkpoint"),
+            },
+        )
+        self._last = time.monotonic()
+        if self._stop():
+            raise Stopped
+
+    def should_stop(self) -> bool:
+        """Whether Ctrl-C, SIGTERM or the end of the sweep asks the cell to write a checkpoint and stop."""
+        return self._stop()
+
+    def stop_if_asked(self, arrays: Callable[[], Mapping[str, ArrayLike]], **meta: Any) -> None:
+        """Write a checkpoint and raise :class:`Stopped` if a stop was asked for; otherwise do nothing."""
+        if self._stop():
+            self.checkpoint(arrays(), **meta)
+
+    # Logs, tables and progress.
+
+    def log(self, row: Mapping[str, Any]) -> None:
+        """Append a row of plain values to ``log.jsonl``; with tracking, its numbers go to TensorBoard.
+
+        The step shown there is ``row["step"]`` if there is one, else what ``progress`` last said.
+        """
+        self._own_log()
+        kept = plain(row, "a row of the log")
+        self._rows.append((json.dumps(kept, ensure_ascii=False) + "\n").encode())
+        if len(self._rows) >= 1000:
+            self.flush()
+        if self._tracker is not None:
+            self._tracker.scalars(kept, self._step)
+
+    def flush(self) -> None:
+        """Write the rows out."""
+        if not self._rows:
+            return
+        try:
+            with open(self._files.log, "ab", buffering=0) as file:
+                data = memoryview(b"".join(self._rows))
+                while data:
+                    data = data[file.write(data) or 0 :]
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise UnreadableFile(
+                f"cannot write {self._files.log}: {error.strerror}; the cell goes on from its last checkpoint when "
+                f"the sweep is run again"
+            ) from None
+        self._rows.clear()
+
+    def save(self, table: str, columns: Mapping[str, AnyArray]) -> None:
+        """Keep columns (vectors of one length) that belong to the result, as ``table-NAME.npz``."""
+        self._own()
+        self._files.save_table(table, columns)
+
+    def progress(self, done: int, total: int) -> None:
+        """Say how far the cell is, in the counts of its budget; at most one file a second comes of it."""
+        self._step = int(done)
+        if self._resumed is None:
+            self._resumed = self._step if self._before else 0
+        now = time.monotonic()
+        if now - self._said >= 1.0 or done >= total:
+            self._said = now
+            self._files.save_progress(Progress(int(done), int(total), self._resumed, now - self._began))
+
+    def _own_log(self) -> None:
+        """A job that never asked for its checkpoint starts from the beginning, and so does its log."""
+        if self._fresh:
+            self._cut(0)
+
+    def _cut(self, size: int) -> None:
+        self._fresh = False
+        self._rows.clear()
+        if self._files.log.exists():
+            os.truncate(self._files.log, size)
+
+    def _own(self) -> None:
+        """Stop before writing anything if the lock is no longer ours."""
+        if self._lock is not None and not self._lock.held():
+            raise Stopped("the lock of this cell was taken away")

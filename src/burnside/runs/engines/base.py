@@ -1,0 +1,99 @@
+"""What an engine is, and when one gives up on a cell whose process keeps dying."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from burnside.runs.cells import Cell
+from burnside.runs.folder import CellFolder
+from burnside.runs.work import Outcome, Task
+
+__all__ = ["Engine", "Patience", "Report", "StopFile", "Tick", "environment"]
+
+#: Called with a cell that starts (None) or has come to an outcome.
+Report = Callable[[Cell, Outcome | None], None]
+#: Called several times a second while an engine waits; True asks it to stop.
+Tick = Callable[[], bool]
+
+#: How long cells are given to write a checkpoint after a stop was asked for, in seconds.
+GRACE = 60.0
+
+
+class Engine(Protocol):
+    """Runs cells somewhere. Every cell is reported with an outcome, except those not begun before a stop."""
+
+    def run(self, task: Task, cells: Sequence[Cell], report: Report, tick: Tick) -> None:
+        """Run them all, or until ``tick()`` is true."""
+        ...
+
+
+class Patience:
+    """A cell whose process died is tried again, but not for ever: three deaths without a new checkpoint end it.
+
+    Progress resets the count, so that a machine that kills now and then cannot make a long cell fail.
+    """
+
+    def __init__(self, limit: int = 3) -> None:
+        self.limit = limit
+        self._deaths: dict[str, tuple[int, int]] = {}
+
+    def again(self, folder: CellFolder) -> bool:
+        """Note a death; whether to try again."""
+        generation = folder.generation()
+        before, deaths = self._deaths.get(folder.name, (generation, 0))
+        deaths = deaths + 1 if generation == before else 1
+        self._deaths[folder.name] = (generation, deaths)
+        return deaths < self.limit
+
+    def given_up(self, why: str) -> Outcome:
+        """The outcome of a cell that is not tried again."""
+        return Outcome(
+            "failed",
+            f"its process died {self.limit} times without getting to a new checkpoint (last: {why}); if the system "
+            f"killed it for want of memory, use fewer workers",
+        )
+
+
+class StopFile:
+    """Word to stop that reaches other machines: a file in the folder of the sweep, looked for once a second."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._looked = 0.0
+        self._found = False
+
+    def __call__(self) -> bool:
+        """Whether a stop was asked for."""
+        if not self._found and time.monotonic() - self._looked >= 1.0:
+            self._looked = time.monotonic()
+            self._found = self.path.exists()
+        return self._found
+
+    def set(self) -> None:
+        """Ask for it."""
+        with contextlib.suppress(OSError):
+            self.path.touch()
+
+    def clear(self) -> None:
+        """Take the file away."""
+        self.path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set variables of this process for the moment in which children are started."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

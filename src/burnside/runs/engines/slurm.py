@@ -1,0 +1,129 @@
+"""Slurm through submitit: a job per cell, requeued after preemption and timeouts, going on from its checkpoint.
+
+With the option ``cluster=local`` the same code runs as processes of this machine, which is how it is tested. submitit
+keeps its own files (scripts, outputs, its pickles) in the subfolder ``slurm``; nothing of ours is read from there.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from burnside.errors import InvalidParameter, MissingExtra
+from burnside.runs.cells import Cell
+from burnside.runs.engines.base import GRACE, Patience, Report, StopFile, Tick, environment
+from burnside.runs.folder import CellFolder
+from burnside.runs.work import Outcome, Task, run_one
+
+__all__ = ["SlurmEngine"]
+
+
+class SlurmEngine:
+    """One Slurm job per cell, at most ``workers`` at a time.
+
+    Options: ``cluster`` (``slurm`` or ``local``) and whatever submitit's ``update_parameters`` takes, such as
+    ``timeout_min``, ``slurm_partition``, ``mem_gb``, ``gpus_per_node``.
+    """
+
+    def __init__(self, workers: int, options: Mapping[str, Any]) -> None:
+        self.workers = workers
+        self.options = dict(options)
+        self.cluster = str(self.options.pop("cluster", "slurm"))
+        if self.cluster not in ("slurm", "local"):
+            raise InvalidParameter(f"the option cluster must be slurm or local, not {self.cluster!r}")
+
+    def run(self, task: Task, cells: Sequence[Cell], report: Report, tick: Tick) -> None:
+        """Run them all, or until ``tick()`` is true."""
+        executor = self._executor(task)
+        waiting, patience = deque(cells), Patience()
+        running: list[tuple[Any, Cell]] = []
+        stop = StopFile(task.folder / f".stop-{secrets.token_hex(8)}")
+        asked: float | None = None
+        try:
+            while waiting or running:
+                if tick() and asked is None:
+                    asked = time.monotonic()
+                    waiting.clear()
+                    stop.set()
+                while waiting and len(running) < self.workers:
+                    cell = waiting.popleft()
+                    report(cell, None)
+                    with environment(task.environment()):
+                        running.append((executor.submit(SlurmCell(task, cell, stop)), cell))
+                if asked is not None and time.monotonic() - asked > GRACE:
+                    for job, _ in running:
+                        job.cancel(check=False)
+                    return
+                ended = [(job, cell) for job, cell in running if job.done()]
+                for job, cell in ended:
+                    running.remove((job, cell))
+                    outcome, why = _outcome(job)
+                    if outcome is not None:
+                        report(cell, outcome)
+                    elif asked is not None:
+                        report(cell, Outcome("stopped"))
+                    elif patience.again(CellFolder(task.folder, cell)):
+                        waiting.appendleft(cell)
+                    else:
+                        report(cell, patience.given_up(why))
+                if not ended:
+                    time.sleep(0.2)
+        finally:
+            stop.clear()
+
+    def _executor(self, task: Task) -> Any:
+        try:
+            import submitit
+        except ImportError:
+            raise MissingExtra("submitit", "slurm") from None
+        if self.cluster == "slurm" and shutil.which("sbatch") is None:
+            raise InvalidParameter(
+                "the command sbatch is not found: run this on a login node of a Slurm cluster, or try it on this "
+                "machine with --option cluster=local"
+            )
+        executor = submitit.AutoExecutor(folder=task.folder / "slurm", cluster=self.cluster)
+        parameters: dict[str, Any] = {"timeout_min": 240, "cpus_per_task": task.threads, "name": "burnside"}
+        if task.device == "cuda":
+            parameters["gpus_per_node"] = 1
+        if self.cluster == "slurm":
+            parameters["slurm_setup"] = [f"export {name}={value}" for name, value in task.environment().items()]
+        try:
+            executor.update_parameters(**(parameters | self.options))
+        except (NameError, TypeError, ValueError) as error:
+            sentence = " ".join(str(error).split())
+            raise InvalidParameter(f"submitit does not take these options: {sentence}") from None
+        return executor
+
+
+class SlurmCell:
+    """What submitit runs; called to checkpoint, it says: the same again, since the state is in our own files."""
+
+    def __init__(self, task: Task, cell: Cell, stop: StopFile) -> None:
+        self.task, self.cell, self.stop = task, cell, stop
+
+    def __call__(self) -> Outcome:
+        """Run the cell."""
+        return run_one(self.task, self.cell, self.stop)
+
+    def checkpoint(self) -> Any:
+        """Called by submitit before it requeues a preempted job."""
+        from submitit.helpers import DelayedSubmission
+
+        return DelayedSubmission(SlurmCell(self.task, self.cell, self.stop))
+
+
+def _outcome(job: Any) -> tuple[Outcome | None, str]:
+    """What the job returned; without that, how it ended."""
+    import submitit
+
+    try:
+        found: Outcome = job.result()
+        return found, ""
+    except submitit.core.utils.FailedJobError as error:  # an exception outside run_one: the job's module, as a rule
+        return Outcome("failed", f"submitit: {str(error).strip().splitlines()[-1]}"), ""
+    except submitit.core.utils.UncompletedJobError as error:
+        return None, str(error).strip().partition("\n")[0]

@@ -1,0 +1,187 @@
+"""Reading results: a missing cell fails, the compact form says the same, damage is one sentence."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.runs.toy import ToyJob, table
+
+from burnside.errors import InvalidParameter, MissingExtra, UnknownName, UnreadableFile
+from burnside.runs import Cell, Context, compact, read_results, sweep
+
+
+@dataclass(frozen=True)
+class GivenJob:
+    """Returns what it was given, for every kind of good and bad result."""
+
+    results: tuple[Any, ...]
+
+    def plan(self, preset: str) -> Sequence[Cell]:
+        return [Cell("given", {"k": k, "nested": {"deep": [1]}}) for k in range(len(self.results))]
+
+    def run_cell(self, cell: Cell, context: Context) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.results[cell.config["k"]]
+        return found
+
+
+def run(folder: Path, *results: Any) -> Any:
+    return sweep(GivenJob(results), "smoke", folder, workers=0, progress="none")
+
+
+@pytest.fixture
+def swept(tmp_path: Path) -> Path:
+    assert sweep(ToyJob(50), "laptop", tmp_path / "runs", workers=0, progress="none").ok
+    return tmp_path / "runs"
+
+
+def test_rows_carry_the_config_and_the_labels_of_seeds(swept: Path) -> None:
+    rows = table(swept)
+    assert len(rows) == 8 and [row["seed"] for row in rows[:2]] == [7, 3]
+    assert list(rows[0]) == ["cell", "n", "steps", "seed", "value"]
+
+
+def test_a_missing_cell_fails_unless_allowed(swept: Path) -> None:
+    gone = ToyJob(50).plan("laptop")[2]
+    (swept / "cells" / gone.name / "result.json").unlink()
+    with pytest.raises(UnreadableFile, match=r"1 of 4 cells .* have no result \(n=2 steps=50 seeds=7,3\)"):
+        read_results(swept)
+    found = read_results(swept, allow_missing=True)
+    assert len(found.rows) == 6 and found.missing == (gone.title,)
+    with pytest.raises(UnreadableFile, match="have no result"):
+        compact(swept, swept.parent / "compact")
+    small = compact(swept, swept.parent / "compact", allow_missing=True)
+    with pytest.raises(UnreadableFile, match="have no result"):  # the compact form remembers
+        read_results(small)
+    assert read_results(small, allow_missing=True).missing == (gone.title,)
+
+
+def test_only_one_preset_is_read_if_asked(swept: Path) -> None:
+    assert sweep(ToyJob(50), "study", swept, workers=0, progress="none").ok
+    assert len(read_results(swept).rows) == 12
+    assert len(read_results(swept, preset="laptop").rows) == 8
+    with pytest.raises(UnreadableFile, match="no plan in it"):
+        read_results(swept, preset="paper")
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+def test_the_compact_form_says_the_same(swept: Path, tmp_path: Path, format: Any) -> None:
+    if format == "parquet":
+        pytest.importorskip("polars", reason="polars is not installed: pip install 'burnside[learn]'")
+    small = compact(swept, tmp_path / "results", format=format)
+    whole, again = read_results(swept), read_results(small)
+    assert again.rows == whole.rows and again.tables == whole.tables == ["curve"]
+    for name, column in whole.table("curve").items():
+        other = again.table("curve")[name]
+        assert other.dtype.kind == column.dtype.kind
+        np.testing.assert_array_equal(other, column)
+    text = (small / "manifest.json").read_text()
+    assert str(tmp_path) not in text and json.loads(text)["sweeps"][0]["commit"] is not Ellipsis
+    with pytest.raises(UnreadableFile, match="only: curve"):
+        again.table("curves")
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+def test_every_kind_of_scalar_survives(tmp_path: Path, format: Any) -> None:
+    if format == "parquet":
+        pytest.importorskip("polars", reason="polars is not installed: pip install 'burnside[learn]'")
+    rows = [
+        {"seed": 0, "x": 1, "ok": True, "word": "", "none": None, "late": None},
+        {"seed": 1, "x": 0.1 + 0.2, "ok": False, "word": 'a, "b"\nc', "none": None, "late": "here"},
+        {"seed": 2, "x": 1e-300, "ok": None, "word": "12", "none": None},
+    ]
+    assert run(tmp_path / "runs", {"rows": rows}).ok
+    found = read_results(compact(tmp_path / "runs", tmp_path / "out", format=format)).rows
+    keys = ("seed", "x", "ok", "word", "none", "late")
+    assert [{k: r[k] for k in keys} for r in found] == [{k: r.get(k) for k in keys} for r in rows]
+    assert [type(r["ok"]) for r in found] == [bool, bool, type(None)]
+
+
+def test_a_result_without_rows_is_one_row_of_its_scalars(tmp_path: Path) -> None:
+    assert run(tmp_path, {"total": 3, "curve": [1, 2]}).ok
+    (row,) = read_results(tmp_path).rows
+    assert row["total"] == 3 and "curve" not in row
+
+
+@pytest.mark.parametrize(
+    ("result", "sentence"),
+    [
+        ({"x": float("nan")}, "the result['x'] is nan, which JSON cannot keep: use None"),
+        ({"x": np.float64(1)}, "is a float64"),
+        ({"rows": {"a": 1}}, "must be a list of dicts"),
+        ({"rows": [{"a": [1]}]}, "scalars only"),
+    ],
+)
+def test_results_that_cannot_be_kept_fail_their_cell(tmp_path: Path, result: Any, sentence: str) -> None:
+    (message,) = run(tmp_path, result).failed.values()
+    assert sentence in message
+
+
+def test_contradictions_are_refused(tmp_path: Path) -> None:
+    assert run(tmp_path / "a", {"rows": [{"k": 5}]}).ok
+    with pytest.raises(InvalidParameter, match="its config otherwise"):
+        read_results(tmp_path / "a")
+    assert run(tmp_path / "b", {"rows": [{"x": "word"}, {"x": 1}]}).ok
+    with pytest.raises(InvalidParameter, match="mixes int and str"):
+        compact(tmp_path / "b", tmp_path / "c")
+
+
+def test_damage_is_one_sentence(swept: Path, tmp_path: Path) -> None:
+    small = compact(swept, tmp_path / "small", format="csv")
+    (small / "rows.csv").write_text("seed\nnot json\n")
+    with pytest.raises(UnreadableFile, match="cannot be read"):
+        read_results(small)
+    (small / "manifest.json").write_text("{")
+    with pytest.raises(UnreadableFile, match="damaged"):
+        read_results(small)
+    next(swept.glob("cells/*/result.json")).write_text("{}")
+    with pytest.raises(UnreadableFile, match="delete it and run the sweep again"):
+        read_results(swept)
+    next(swept.glob("plan-*.json")).write_text("{}")
+    with pytest.raises(UnreadableFile, match="plan"):
+        read_results(swept)
+    with pytest.raises(UnreadableFile, match="no plan"):
+        read_results(tmp_path / "nothing")
+
+
+def test_parquet_without_polars_names_its_extra(swept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(MissingExtra, match=r"burnside\[learn\]"):
+        compact(swept, tmp_path / "out", format="parquet")
+    assert (compact(swept, tmp_path / "out") / "rows.csv").exists()
+
+
+def test_plans_are_checked(tmp_path: Path) -> None:
+    @dataclass(frozen=True)
+    class Twice(GivenJob):
+        def plan(self, preset: str) -> Sequence[Cell]:
+            return [*super().plan(preset), *super().plan(preset)]
+
+    with pytest.raises(InvalidParameter, match="same cell twice"):
+        sweep(Twice(({},)), "smoke", tmp_path, workers=0)
+    with pytest.raises(InvalidParameter, match="no cells"):
+        run(tmp_path)
+    with pytest.raises(UnknownName, match="preset"):
+        sweep(ToyJob(), "huge", tmp_path)
+
+
+def test_cells_are_checked() -> None:
+    for bad in ({"x": float("nan")}, {"x": np.int64(1)}, {1: 2}):
+        with pytest.raises(InvalidParameter):
+            Cell("toy", bad)  # type: ignore[arg-type]
+    for seeds in ((), (1, 1), (-1,), (True,)):
+        with pytest.raises(InvalidParameter, match="seed"):
+            Cell("toy", {}, seeds)
+    assert Cell("toy", {"sizes": (1, 2)}).name == Cell("toy", {"sizes": [1, 2]}).name
+    assert Cell("toy", {}, (7, 3)).name != Cell("toy", {}, (3, 7)).name
+
+
+def test_finished_cells_never_run_again_and_a_fresh_sweep_can_be_demanded(swept: Path) -> None:
+    again = sweep(ToyJob(50, fail=(0, 1, 2, 3)), "laptop", swept, progress="none")
+    assert len(again.skipped) == 4 and again.ok
+    with pytest.raises(InvalidParameter, match="4 cells of this plan have been begun"):
+        sweep(ToyJob(50), "laptop", swept, resume=False)
