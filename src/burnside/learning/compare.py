@@ -12,14 +12,14 @@ import numpy as np
 
 from burnside._types import FloatArray
 from burnside.errors import InvalidParameter
-from burnside.groups import orbit_labels
 from burnside.learning.learn import generator, learn
 from burnside.learning.learners import Learner, make_learner
 from burnside.learning.run import Run
 from burnside.learning.world import World
-from burnside.mdp import Quotient, Symmetry, TabularMDP, quotient, reachable
+from burnside.mdp import Symmetry, TabularMDP, quotient
+from burnside.theory.audit import paper_factor, reachable_sizes
 
-__all__ = ["Archive", "Comparison", "Ratio", "bootstrap_ratio", "compare", "paper_factor", "reachable_factor"]
+__all__ = ["Archive", "Comparison", "Ratio", "bootstrap_ratio", "compare"]
 
 Progress = Callable[[int, int], object]
 
@@ -182,15 +182,16 @@ def compare(
     runs = _run_all(one, numbers, workers, progress)
     on_m = tuple(runs[s, ON_M] for s in numbers)
     on_quotient = tuple(runs[s, ON_QUOTIENT] for s in numbers)
+    met = reachable_sizes(mdp, reduced)
     return Comparison(
         mdp.name,
         on_m,
         on_quotient,
         bootstrap_ratio([r.mistakes() for r in on_m], [r.mistakes() for r in on_quotient], seed=numbers[0]),
         reduced.reduction.pair_factor,
-        reachable_factor(mdp, reduced),
+        met["pairs"] / met["quotient_pairs"],
         group.order,
-        paper_factor(mdp, group, reduced),
+        paper_factor(mdp, group, reduced).average,
     )
 
 
@@ -239,33 +240,6 @@ def bootstrap_ratio(on_m: Sequence[int], on_quotient: Sequence[int], *, seed: in
         return Ratio(float(mean), math.nan, math.nan)
     low, high = np.quantile(usable, [0.025, 0.975], method="nearest")
     return Ratio(float(mean), float(low), float(high))
-
-
-def reachable_factor(mdp: TabularMDP, reduced: Quotient) -> float:
-    """Pairs an episode can meet, over the classes they fall into: one if only one member of each is ever met.
-
-    >>> from burnside.mdp import zoo
-    >>> ring = zoo.slip_ring(10, goal="fixed")
-    >>> reachable_factor(ring, quotient(ring, ring.symmetry("Z")))
-    1.0
-    """
-    pairs = reachable(mdp)[mdp.pair_state]
-    return float(pairs.sum() / np.unique(reduced.hom.alpha[pairs]).size)
-
-
-def paper_factor(mdp: TabularMDP, symmetry: Symmetry, reduced: Quotient) -> float | None:
-    """``|G_S|·|G_A|·|G_C|`` of Thm. 1 with averages; None if the group has no action on the ambient actions.
-
-    >>> from burnside.mdp import zoo
-    >>> grid = zoo.grid(5)
-    >>> round(paper_factor(grid, grid.symmetry("D4"), quotient(grid, grid.symmetry("D4"))), 1)
-    16.7
-    """
-    on_actions = symmetry.action_permutations(mdp)
-    if on_actions is None:
-        return None
-    classes = int(orbit_labels(on_actions).max()) + 1
-    return reduced.reduction.state_factor * mdp.n_actions / classes * reduced.reduction.successor_factor
 
 
 def _off(measured: float, predicted: float | None) -> float | None:

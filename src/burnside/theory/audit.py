@@ -27,7 +27,7 @@ from burnside.mdp.quotient import Quotient
 from burnside.theory._checks import in_unit, positive
 from burnside.theory.bounds import Size, leading, leading_log10, lower, theorem1, ucfh
 
-__all__ = ["Audit", "PaperFactor", "audit", "paper_factor"]
+__all__ = ["Audit", "PaperFactor", "audit", "paper_factor", "reachable_sizes"]
 
 #: Larger integers are reported by their logarithm only: few readers of JSON take more.
 _MOST_BITS = 1024
@@ -201,14 +201,7 @@ def audit(
 def _audit_table(mdp: TabularMDP, symmetry: Symmetry, eps: float, delta: float, trust: bool) -> Audit:
     verdict = verify(mdp, symmetry)
     reduced = quotient(mdp, symmetry, trust=trust and not verdict.ok, verdict=verdict)
-    reached = reachable(mdp)
-    pairs = reached[mdp.pair_state]
-    found = {
-        "states": int(reached.sum()),
-        "pairs": int(pairs.sum()),
-        "quotient_states": int(np.unique(reduced.hom.sigma[reached]).size),
-        "quotient_pairs": int(np.unique(reduced.hom.alpha[pairs]).size),
-    }
+    found = reachable_sizes(mdp, reduced)
     paper = paper_factor(mdp, symmetry, reduced)
     joint = reduced.reduction.pair_factor
     attainable, why = _judge(paper, joint, symmetry.order, reduced.reduction.successor_factor)
@@ -242,6 +235,25 @@ def _audit_table(mdp: TabularMDP, symmetry: Symmetry, eps: float, delta: float, 
         why=why,
         quotient=reduced,
     )
+
+
+def reachable_sizes(mdp: TabularMDP, reduced: Quotient) -> dict[str, int]:
+    """States and pairs that an episode can meet, and the classes they fall into.
+
+    >>> from burnside.mdp import zoo
+    >>> ring = zoo.slip_ring(10, goal="fixed")
+    >>> sizes = reachable_sizes(ring, quotient(ring, ring.symmetry("Z")))
+    >>> sizes["pairs"], sizes["quotient_pairs"]
+    (40, 40)
+    """
+    reached = reachable(mdp)
+    pairs = reached[mdp.pair_state]
+    return {
+        "states": int(reached.sum()),
+        "pairs": int(pairs.sum()),
+        "quotient_states": int(np.unique(reduced.hom.sigma[reached]).size),
+        "quotient_pairs": int(np.unique(reduced.hom.alpha[pairs]).size),
+    }
 
 
 def paper_factor(mdp: TabularMDP, symmetry: Symmetry, reduced: Quotient) -> PaperFactor:
