@@ -29,11 +29,19 @@ def one_update(state: MemberState, slots: np.ndarray) -> float:
     return float(kernels.update(state.arrays, work, net, rules(config, spec, state.member)))
 
 
-@pytest.mark.parametrize("loss", ["mse", "huber"])
-@pytest.mark.parametrize("spec", [RingSpec(5), RingSpec(20), RingSpec(5, d=2)], ids=str)
-def test_native_update_is_autograds(loss: str, spec: RingSpec) -> None:
+@pytest.mark.parametrize(
+    ("loss", "spec", "batch"),
+    [
+        ("mse", RingSpec(5), 48),
+        ("huber", RingSpec(20), 48),
+        ("mse", RingSpec(20), 131),  # more than two words of bits, and not a multiple of eight
+        ("huber", RingSpec(5, d=2), 7),
+    ],
+    ids=str,
+)
+def test_native_update_is_autograds(loss: str, spec: RingSpec, batch: int) -> None:
     torch = pytest.importorskip("torch")
-    config = DQNConfig(loss=loss, hidden=(64, 96), batch=48, capacity=500)
+    config = DQNConfig(loss=loss, hidden=(64, 96), batch=batch, capacity=500)
     state = advance(new_state(config, spec, Member(11, "canonical")), 30)
     net = torch.nn.Sequential(
         torch.nn.Linear(2 * spec.n_cells, 64),
