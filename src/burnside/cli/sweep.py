@@ -122,7 +122,8 @@ class Table:
         if self.json:
             print_json({"experiment": self.experiment, "rows": rows})
             return 0
-        headers = list(dict.fromkeys(key for row in rows for key in row))
+        # intervals and flags would make the table too wide to read; --json has them
+        headers = [key for key in dict.fromkeys(key for row in rows for key in row) if not key.endswith(_DETAILS)]
         shown = table(*headers)
         for row in rows:
             shown.add_row(*(_text(row.get(key)) for key in headers))
@@ -130,6 +131,9 @@ class Table:
         if any(row.get("seeds") == 1 for row in rows):
             output().print("a single seed: such rows have no interval and prove nothing")
         return 0
+
+
+_DETAILS = ("_low", "_high", "restricted_se", "censored", "single_seed")
 
 
 def committed(experiment: str) -> Path:

@@ -55,8 +55,10 @@ class Checkpoint:
     path: Path
 
 
-def write_arrays(path: Path, arrays: Mapping[str, ArrayLike], meta: Mapping[str, Any]) -> Path:
-    """Write arrays and plain values into one file, atomically.
+def write_arrays(
+    path: Path, arrays: Mapping[str, ArrayLike], meta: Mapping[str, Any], *, compress: bool = False
+) -> Path:
+    """Write arrays and plain values into one file, atomically; results are compressed, checkpoints are not.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -70,7 +72,7 @@ def write_arrays(path: Path, arrays: Mapping[str, ArrayLike], meta: Mapping[str,
             raise InvalidParameter(f"the array {name!r} holds Python objects: give numbers, booleans or strings")
 
     def write(file: BinaryIO) -> None:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED) as archive:
             archive.writestr(_META, json.dumps(meta, allow_nan=False))
             for name, array in found.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:

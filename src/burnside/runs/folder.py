@@ -149,7 +149,7 @@ class CellFolder:
         lengths = {key: array.shape for key, array in arrays.items()}
         if len(set(lengths.values())) != 1 or any(len(shape) != 1 for shape in lengths.values()):
             raise InvalidParameter(f"the columns of table {name!r} must be vectors of one length, not {lengths}")
-        write_arrays(self.path / f"table-{name}.npz", arrays, {"cell": self.name})
+        write_arrays(self.path / f"table-{name}.npz", arrays, {"cell": self.name}, compress=True)
 
     def table(self, name: str) -> dict[str, AnyArray]:
         """The columns kept under this name."""
