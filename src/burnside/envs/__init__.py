@@ -33,6 +33,8 @@ def register() -> None:
                 vector_entry_point="burnside.envs.ring.env:RingVectorEnv",
                 kwargs={"d": dimensions},
             )
+    if "burnside/Cube-v0" not in gymnasium.registry:
+        gymnasium.register("burnside/Cube-v0", entry_point="burnside.envs.cube.env:CubeEnv")
 
 
 def __getattr__(name: str) -> Any:
