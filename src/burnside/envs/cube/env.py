@@ -33,7 +33,9 @@ class CubeEnv(gym.Env[Any, Any]):
     """One cube to solve: −1 for every turn, terminated when it is solved.
 
     Args:
-        n, turns, goal: see :class:`CubeSpec`.
+        n: size, see :class:`CubeSpec`.
+        turns: ``outer`` or ``slices``.
+        goal: what counts as solved.
         scramble: turns of a scramble, or a pair (least, most) from which each episode draws uniformly. A scramble that
             ends in a goal is drawn again with one turn more.
         time_limit: turns after which an episode is truncated.
