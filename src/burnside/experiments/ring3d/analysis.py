@@ -1,0 +1,168 @@
+"""Final returns beside the paper's, what a policy that learned nothing gets, and the learning curves of Fig. 4b."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from burnside._types import FloatArray, IntArray
+from burnside.agents.ppo.frames import play, random_play
+from burnside.envs.ring import RingSpec, expected_optimal_return
+from burnside.errors import UnknownName
+from burnside.experiments.ring3d.config import ALGORITHMS, PAPER, Setting
+from burnside.runs import Results, read_results
+from burnside.stats import bootstrap
+
+__all__ = ["Curve", "circling", "curves", "final", "references", "settings", "table"]
+
+#: Readings of "final reward": the last policy played greedily, sampled; mean of the last five greedy evaluations; the
+#: last hundred training episodes.
+SCORES = ("greedy", "sampled", "late", "train")
+_BOARDS = 8_000  # of the policies that learn nothing
+
+
+def settings(results: Results) -> list[Setting]:
+    """The rows of the table, DQN first, the paper's encoder first."""
+    found = {Setting(str(r["algorithm"]), str(r["condition"]), str(r["encoder"])) for r in results.rows}
+    return sorted(found, key=lambda s: (ALGORITHMS.index(s.algorithm), s.encoder != "pool", s.condition))
+
+
+def _rows(results: Results, setting: Setting) -> list[dict[str, Any]]:
+    key = (setting.algorithm, setting.condition, setting.encoder)
+    return [row for row in results.rows if (row["algorithm"], row["condition"], row["encoder"]) == key]
+
+
+def final(results: Results, setting: Setting, score: str = "greedy") -> dict[int, float]:
+    """The final return of every seed, by one of the readings ``SCORES``."""
+    if score not in SCORES:
+        raise UnknownName("final return", score, SCORES)
+    return {int(row["seed"]): float(row[f"{score}_return"]) for row in _rows(results, setting)}
+
+
+def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
+    """One row per setting with the paper's number beside it, then the policies that learned nothing.
+
+    ``…_mean``, ``…_se``, ``…_low`` and ``…_high`` are over seeds (95 % bootstrap). ``solved``, ``cells`` and ``mines``
+    describe greedy play: share of boards on which the goal was entered, different cells entered per episode, mines per
+    step.
+    """
+    results = read_results(folder, allow_missing=allow_missing)
+    out = [_summary(results, setting) for setting in settings(results)]
+    sizes = sorted({int(row["n"]) for row in results.rows})
+    return out + [row for n in sizes for row in references(n)]
+
+
+def _summary(results: Results, setting: Setting) -> dict[str, Any]:
+    rows = _rows(results, setting)
+    row: dict[str, Any] = {
+        "algorithm": setting.algorithm,
+        "condition": setting.condition,
+        "encoder": setting.encoder,
+        "seeds": len(rows),
+        "episodes": max(int(r["episodes"]) for r in rows),
+        "updates": float(np.mean([r["total_updates"] for r in rows])),
+    }
+    for score in SCORES:
+        values = final(results, setting, score)
+        interval = bootstrap(values)
+        spread = float(np.std(list(values.values()), ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
+        row |= {f"{score}_mean": interval.value, f"{score}_se": spread}
+        if score in ("greedy", "sampled"):
+            row |= {f"{score}_low": interval.low, f"{score}_high": interval.high}
+    for key in ("solved", "cells", "mines"):
+        row[key] = float(np.mean([r[f"greedy_{key}"] for r in rows]))
+    paper = PAPER.get(setting.condition, (None, None)) if setting.encoder == "pool" else (None, None)
+    return row | {"paper_mean": paper[0], "paper_se": paper[1]}
+
+
+def references(n: int = 5) -> list[dict[str, Any]]:
+    """Policies that learn nothing, on the same held-out boards, and the optimum: what the table is to be read against.
+
+    >>> [row["algorithm"] for row in references()]
+    ['uniform random', 'one move for ever', 'optimum']
+    """
+    return [dict(row) for row in _references(n)]
+
+
+@lru_cache(maxsize=4)
+def _references(n: int) -> tuple[dict[str, Any], ...]:
+    spec = RingSpec(n, d=3)
+    last = spec.n_actions - 1
+    found = {
+        "uniform random": random_play(spec, _BOARDS),
+        "one move for ever": play(spec, "baseline", lambda _: lambda pos, t: np.full(len(pos), last), _BOARDS),
+    }
+    rows: list[dict[str, Any]] = []
+    for name, episodes in found.items():
+        summary = episodes.summary()
+        score = "sampled_mean" if name == "uniform random" else "greedy_mean"
+        # over boards, not seeds: these policies have none
+        error = float(episodes.returns.std(ddof=1) / math.sqrt(_BOARDS))
+        kept = {key: summary[key] for key in ("solved", "cells", "mines")}
+        rows.append({"algorithm": name, score: summary["return"], score.replace("mean", "se"): error, **kept})
+    best = expected_optimal_return(spec, boards=1_000).value
+    return (*rows, {"algorithm": "optimum", "greedy_mean": best, "solved": 1.0})
+
+
+def circling(cells: int, n: int = 5, p_mine: float = 0.7, end_reward: float = 20.0, limit: int = 100) -> float:
+    """Expected return of a policy that ignores the board and runs in a circle of so many cells, the start among them.
+
+    The goal is on the circle with probability ``cells / n³``, and then entered at a step uniform in 1 … cells;
+    otherwise every step costs p, to the time limit.
+
+    >>> [round(circling(c), 2) for c in (2, 3, 4, 5)]
+    [-68.57, -67.86, -67.15, -66.46]
+    """
+    hit = cells / n**3
+    return hit * (end_reward - p_mine * (cells - 1) / 2) - (1 - hit) * p_mine * limit
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A learning curve of Fig. 4b.
+
+    Attributes:
+        setting: whose.
+        seeds: how many.
+        episode: where the points are.
+        mean, low, high: of the training return over seeds, 95 % bootstrap (all equal for a single seed).
+    """
+
+    setting: Setting
+    seeds: int
+    episode: IntArray
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def curves(results: Results, *, window: int = 100, points: int = 200) -> list[Curve]:
+    """Moving averages of the training return, one curve per setting; the first points average fewer episodes."""
+    columns = results.table("episodes")
+    out = []
+    for setting in settings(results):
+        key = (setting.algorithm, setting.condition, setting.encoder)
+        mine = np.logical_and.reduce(
+            [columns[name] == value for name, value in zip(("algorithm", "condition", "encoder"), key, strict=True)]
+        )
+        runs = [columns["returns"][mine & (columns["seed"] == s)] for s in np.unique(columns["seed"][mine])]
+        length = min(len(run) for run in runs)
+        at = np.unique(np.linspace(1, length, min(points, length)).astype(np.int64))
+        means = np.stack([_moving(run[:length].astype(np.float64), window)[at - 1] for run in runs])
+        rng = np.random.default_rng(0)
+        drawn = means[rng.integers(len(runs), size=(1_000, len(runs)))].mean(axis=1)
+        low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+        out.append(Curve(setting, len(runs), at, means.mean(axis=0), low, high))
+    return out
+
+
+def _moving(values: FloatArray, window: int) -> FloatArray:
+    sums = np.cumsum(np.concatenate([[0.0], values]))
+    last = np.arange(1, len(values) + 1)
+    first = np.maximum(0, last - window)
+    return np.asarray((sums[last] - sums[first]) / (last - first))

@@ -1,0 +1,118 @@
+"""What is run: algorithms, conditions, encoders, seeds and budgets by preset, and the paper's own numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from burnside.agents.dqn.config import DQNConfig
+from burnside.agents.ppo.config import PPOConfig
+from burnside.errors import UnknownName
+
+__all__ = ["ALGORITHMS", "PAPER", "PRESETS", "SETTINGS", "Budget", "Plan", "Setting", "agent"]
+
+ALGORITHMS = ("dqn", "ppo")
+
+
+@dataclass(frozen=True, order=True)
+class Setting:
+    """A row of the table: who learns, how it uses the symmetry, and through which encoder.
+
+    ``pool`` is the paper's encoder. It averages over all cells and so forgets where the goal is, but for what zero
+    padding lets through: a handicap of the baseline that has nothing to do with samples. ``flatten`` keeps places.
+    """
+
+    algorithm: str
+    condition: str
+    encoder: str
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return f"{self.algorithm.upper()} {self.condition} {self.encoder}"
+
+
+SETTINGS: tuple[Setting, ...] = tuple(
+    Setting(algorithm, condition, encoder)
+    for algorithm, encoder, condition in product(ALGORITHMS, ("pool", "flatten"), ("baseline", "canonical"))
+)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Episodes of a run, and fields of the agent's configuration that differ from App. C because of it."""
+
+    episodes: int
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A preset.
+
+    Attributes:
+        seeds: number of seeds, from 0 on.
+        budgets: by algorithm.
+        evaluate_every: episodes between evaluations for the learning curve.
+        boards: held-out boards of each of them.
+        final_boards: held-out boards of the last one.
+        settings: what is compared.
+        block: seeds that share a cell.
+        n: cells along an axis.
+    """
+
+    seeds: int
+    budgets: Mapping[str, Budget]
+    evaluate_every: int
+    boards: int = 100
+    final_boards: int = 1_000
+    settings: tuple[Setting, ...] = SETTINGS
+    block: int = 1
+    n: int = 5
+
+
+#: Differences of a preset from App. C are the ``changes`` of its budgets; ``paper`` has none.
+PRESETS: dict[str, Plan] = {
+    "smoke": Plan(
+        2,
+        {"dqn": Budget(4, {"update_every": 32}), "ppo": Budget(4, {"rollout": 128, "epochs": 1})},
+        evaluate_every=4,
+        boards=10,
+        final_boards=20,
+        block=2,
+    ),
+    "laptop": Plan(
+        2,
+        {
+            "dqn": Budget(180, {"batch": 16, "update_every": 4, "epsilon_decay": 0.985}),
+            "ppo": Budget(60),
+        },
+        evaluate_every=20,
+        boards=50,
+        final_boards=400,
+        settings=tuple(s for s in SETTINGS if s.encoder == "pool" or (s.algorithm, s.condition) == ("dqn", "baseline")),
+    ),
+    "study": Plan(
+        5,
+        {"dqn": Budget(1_200, {"update_every": 4}), "ppo": Budget(4_000)},
+        evaluate_every=100,
+    ),
+    "paper": Plan(10, {"dqn": Budget(50_000), "ppo": Budget(50_000)}, evaluate_every=500, block=10),
+}
+
+#: Section 5: final reward and standard error over ten seeds, non-equivariant and equivariant; algorithm unnamed.
+PAPER: dict[str, tuple[float, float]] = {"baseline": (-67.38, 1.12), "canonical": (16.96, 0.32)}
+
+
+def agent(setting: Setting, plan: Plan) -> DQNConfig | PPOConfig:
+    """The configuration of a setting's learner.
+
+    >>> agent(SETTINGS[0], PRESETS["paper"]) == DQNConfig.preset("ring3d")
+    True
+    """
+    if setting.algorithm not in ALGORITHMS:
+        raise UnknownName("algorithm", setting.algorithm, ALGORITHMS)
+    kind = DQNConfig if setting.algorithm == "dqn" else PPOConfig
+    return kind.preset("ring3d", encoder=setting.encoder, **plan.budgets[setting.algorithm].changes)
