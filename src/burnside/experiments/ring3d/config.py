@@ -96,8 +96,11 @@ PRESETS: dict[str, Plan] = {
     ),
     "study": Plan(
         5,
-        {"dqn": Budget(1_200, {"update_every": 4}), "ppo": Budget(4_000)},
-        evaluate_every=100,
+        {
+            "dqn": Budget(800, {"batch": 32, "update_every": 4, "epsilon_decay": 0.99}),
+            "ppo": Budget(1_000),
+        },
+        evaluate_every=50,
     ),
     "paper": Plan(10, {"dqn": Budget(50_000), "ppo": Budget(50_000)}, evaluate_every=500, block=10),
 }
