@@ -1,19 +1,21 @@
 """The 1D experiment: cells resume to the same bits, the table is honest about censoring, the report draws it."""
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from burnside.agents.dqn.config import DQNConfig, Member
-from burnside.agents.dqn.native import advance
-from burnside.agents.dqn.state import new_state
 from burnside.cli import main
 from burnside.envs.ring import RingSpec
 from burnside.errors import UnknownName, UnreadableFile
 from burnside.experiments.registry import EXPERIMENTS
 from burnside.experiments.ring1d import PAPER, PRESETS, Ring1D
 from burnside.experiments.ring1d.analysis import by_rule, growth, ratios, table, times
+from burnside.experiments.ring1d.players import Player, make_player
 from burnside.experiments.ring1d.run import _pack, _row, _unpack
 from burnside.report.ring1d import curves_plot, times_plot
 from burnside.runs import read_results, sweep
@@ -41,34 +43,65 @@ def test_the_study_is_the_papers() -> None:
         Ring1D().plan("laptp")
 
 
-def test_a_checkpoint_between_episodes_changes_no_bit() -> None:
+@pytest.mark.parametrize(("condition", "episodes", "cut"), [("canonical", 60, 25), ("equivariant", 24, 11)])
+def test_a_checkpoint_between_episodes_changes_no_bit(condition: str, episodes: int, cut: int) -> None:
     spec, config = RingSpec(5), DQNConfig.preset("ring1d")
-    straight = [new_state(config, spec, Member(s, "canonical")) for s in (3, 8)]
-    broken = [new_state(config, spec, Member(s, "canonical")) for s in (3, 8)]
-    for state in straight:
-        advance(state, 60)
-    for state in broken:
-        advance(state, 25)
+
+    def fresh() -> list[Player]:
+        return [make_player(config, spec, Member(s, condition), episodes) for s in (3, 8)]
+
+    straight, broken, resumed = fresh(), fresh(), fresh()
+    for player in straight:
+        player.advance(episodes)
+    for player in broken:
+        player.advance(cut)
     kept = {name: np.array(array) for name, array in _pack(broken).items()}
-    fresh = [new_state(config, spec, Member(s, "canonical")) for s in (3, 8)]
-    _unpack(fresh, kept)
-    for state in fresh:
-        advance(state, 35)
-    for a, b in zip(straight, fresh, strict=True):
-        assert np.array_equal(a.log, b.log)
-        for x, y in zip(a.arrays, b.arrays, strict=True):
-            assert x.tobytes() == y.tobytes()
+    _unpack(resumed, kept)
+    for player in resumed:
+        assert player.episode == cut
+        player.advance(episodes - cut)
+    for a, b in zip(straight, resumed, strict=True):
+        assert np.array_equal(a.log, b.log) and len(a.log) == episodes
+        if condition != "equivariant":  # there the state is a file, whose zip headers carry the time
+            for x, y in zip(a.arrays().values(), b.arrays().values(), strict=True):
+                assert x.tobytes() == y.tobytes()
+        assert np.array_equal(a.evaluate(20).returns, b.evaluate(20).returns)
+
+
+def test_killed_for_good_and_resumed_ends_with_the_same_rows(smoke: Path, tmp_path: Path) -> None:
+    # The real learner, kill -9 at a moment of its own choosing: a checkpoint every time it asks, death at the third.
+    script = (
+        "import os, signal, sys\n"
+        "from burnside.experiments.ring1d import Ring1D\n"
+        "from burnside.runs import sweep\n"
+        "from burnside.runs.context import Context\n"
+        "keep, written = Context.checkpoint, []\n"
+        "def checkpoint(self, *args, **meta):\n"
+        "    keep(self, *args, **meta)\n"
+        "    written.append(1)\n"
+        "    if len(written) == 3: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "Context.checkpoint = checkpoint\n"
+        "sweep(Ring1D(), 'smoke', sys.argv[1], workers=0, progress='none', checkpoint_seconds=0.0)\n"
+    )
+    died = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)
+    assert died.returncode == -signal.SIGKILL
+    outcome = sweep(Ring1D(), "smoke", tmp_path, workers=0, progress="none")
+    assert outcome.ok and outcome.done
+    assert read_results(tmp_path).rows == read_results(smoke).rows
+    one, other = read_results(tmp_path).table("episodes"), read_results(smoke).table("episodes")
+    assert all(np.array_equal(one[key], other[key]) for key in other)
 
 
 def test_rows_count_from_one_and_censor_at_the_budget() -> None:
-    state = advance(new_state(DQNConfig.preset("ring1d"), RingSpec(5), Member(0)), 120)
-    row = _row(state, [0.0], 100)
+    player = make_player(DQNConfig.preset("ring1d"), RingSpec(5), Member(0), 120)
+    player.advance(120)
+    row = _row(player, [0.0], 100)
     assert row["train95"] == 120 and row["train95_solved"] is False
-    assert row["train95_steps"] == row["total_steps"] == int(state.log[-1, 4])
-    state.log[:, 0] = 10.0  # as if every episode had been perfect
-    row = _row(state, [10.0], 100)
+    assert row["train95_steps"] == row["total_steps"] == int(player.log[-1, 4])
+    player.log[:, 0] = 10.0  # as if every episode had been perfect
+    row = _row(player, [10.0], 100)
     assert row["train95"] == 100 and row["train95_solved"] and not row["greedy95_solved"]
-    assert _row(state, [10.0] * 3, 100)["greedy95"] == 100
+    assert _row(player, [10.0] * 3, 100)["greedy95"] == 100
 
 
 def test_table_and_its_readings(smoke: Path) -> None:

@@ -185,3 +185,24 @@ def test_finished_cells_never_run_again_and_a_fresh_sweep_can_be_demanded(swept:
     assert len(again.skipped) == 4 and again.ok
     with pytest.raises(InvalidParameter, match="4 cells of this plan have been begun"):
         sweep(ToyJob(50), "laptop", swept, resume=False)
+
+
+def test_a_sweep_of_some_cells_is_added_to_results_that_lack_them(swept: Path, tmp_path: Path) -> None:
+    part, rest, out = tmp_path / "part", tmp_path / "rest", tmp_path / "compact"
+    assert len(sweep(ToyJob(50), "laptop", part, workers=0, progress="none", only={"n": 2}).done) == 1
+    for n in (0, 1, 2, 3):
+        sweep(ToyJob(50), "laptop", rest if n != 2 else part, workers=0, progress="none", only={"n": n})
+        compact(rest if n != 2 else part, out, add=n > 0, allow_missing=True)
+    whole = read_results(swept)
+    found = read_results(out)
+
+    def ordered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return sorted(rows, key=lambda row: (row["n"], row["seed"]))
+
+    assert ordered(found.rows) == ordered(whole.rows)
+    assert sorted(found.table("curve")["seen"]) == sorted(whole.table("curve")["seen"])
+    assert len(found.manifest["cells"]) == 4
+    with pytest.raises(UnknownName, match="steps"):
+        sweep(ToyJob(50), "laptop", part, workers=0, progress="none", only={"stps": 2})
+    with pytest.raises(InvalidParameter, match="no cell of the plan has n=9"):
+        sweep(ToyJob(50), "laptop", part, workers=0, progress="none", only={"n": 9})

@@ -15,7 +15,7 @@ from rich.markup import escape
 from burnside.cli.console import error_console, output, print_json, table
 from burnside.errors import InvalidParameter, UnknownName, UnreadableFile
 from burnside.report.tables import number
-from burnside.runs import DeviceName, EngineName, Experiment, PresetName, SweepOutcome, compact, sweep
+from burnside.runs import DeviceName, EngineName, Experiment, PresetName, SweepOutcome, committed, compact, sweep
 
 __all__ = ["Sweep", "Table", "experiments"]
 
@@ -60,6 +60,8 @@ class Sweep:
     """Folder of the run; default runs/EXPERIMENT/PRESET."""
     track: bool = False
     """Also write the logs for TensorBoard, into the subfolder tensorboard."""
+    only: tuple[str, ...] = ()
+    """Run only the cells with these settings, as KEY=VALUE: condition=equivariant n=10."""
     option: tuple[str, ...] = ()
     """Options of the engine as KEY=VALUE: timeout_min=240 slurm_partition=gpu for Slurm, address=auto for Ray."""
 
@@ -77,6 +79,7 @@ class Sweep:
             threads=self.threads,
             track=self.track,
             options=parse_options(self.option),
+            only=parse_options(self.only),
         )
         self._show(outcome, folder)
         return outcome.exit_code
@@ -109,16 +112,23 @@ class Table:
     """Make the table even if cells have no result."""
     compact: Path | None = None
     """Also write the compact form of the run into this folder."""
+    add: bool = False
+    """With --compact: keep the cells that the folder has and this run does not."""
 
     def run(self) -> int:
         """Run the command."""
         found = find(self.experiment)
         folder = self.runs or committed(self.experiment)
+        if folder is None:
+            raise UnreadableFile(
+                f"there are no committed results of {self.experiment} here: run 'burnside sweep {self.experiment}' and "
+                f"give its folder with --runs"
+            )
         if not folder.is_dir():
             raise UnreadableFile(f"there is no folder {folder}: run 'burnside sweep {self.experiment}' first")
         rows = found.table(folder, self.allow_missing)
         if self.compact is not None:
-            compact(folder, self.compact, allow_missing=self.allow_missing)
+            compact(folder, self.compact, allow_missing=self.allow_missing, add=self.add)
         if self.json:
             print_json({"experiment": self.experiment, "rows": rows})
             return 0
@@ -134,18 +144,6 @@ class Table:
 
 
 _DETAILS = ("_low", "_high", "restricted_se", "censored", "single_seed")
-
-
-def committed(experiment: str) -> Path:
-    """Where the committed results of an experiment are: ``results/`` here, or that of the checkout we run from."""
-    places = [Path("results") / experiment, Path(__file__).resolve().parents[3] / "results" / experiment]
-    for place in places:
-        if (place / "manifest.json").exists():
-            return place
-    raise UnreadableFile(
-        f"there are no committed results of {experiment} here: run 'burnside sweep {experiment}' and give its folder "
-        f"with --runs"
-    )
 
 
 def parse_options(words: tuple[str, ...]) -> dict[str, Any]:

@@ -12,13 +12,13 @@ from burnside.experiments.ring1d import PAPER, Ring1D
 from burnside.experiments.ring1d.analysis import by_rule, growth, ratios, table
 from burnside.report.page import Page
 from burnside.report.plots import Plot, plot
-from burnside.report.tables import number
-from burnside.runs import Results, read_results, sweep
+from burnside.report.tables import number, plus_minus
+from burnside.runs import Results, committed, read_results, sweep
 from burnside.theory.bounds import Size, leading_log10
 
 __all__ = ["curves_plot", "ring1d_part", "times_plot"]
 
-_COLOURS = {"baseline": "#d55e00", "canonical": "#0072b2", "augment": "#009e73"}
+_COLOURS = {"baseline": "#d55e00", "canonical": "#0072b2", "augment": "#009e73", "equivariant": "#cc79a7"}
 
 
 def ring1d_part(page: Page, preset: str, report: Callable[[int, int], None], out: Path) -> None:
@@ -33,9 +33,9 @@ def ring1d_part(page: Page, preset: str, report: Callable[[int, int], None], out
         "count as solved in no column, and the restricted mean takes them at their budget."
     )
     show(page, folder, f"This machine, preset '{preset}': burnside sweep ring1d --preset {preset}", out)
-    committed = _committed()
-    if committed is not None:
-        show(page, committed, "The committed study: burnside sweep ring1d --preset study", out, suffix="-study")
+    study = committed("ring1d")
+    if study is not None:
+        show(page, study, "The committed study: burnside sweep ring1d --preset study", out, suffix="-study")
 
 
 def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "") -> None:
@@ -47,12 +47,12 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
             row["condition"],
             row["seeds"],
             f"{row['solved']:.0%}",
-            _plus_minus(row["mean"], row["se"]),
-            _plus_minus(row["restricted_mean"], row["restricted_se"]),
+            plus_minus(row["mean"], row["se"]),
+            plus_minus(row["restricted_mean"], row["restricted_se"]),
             number(row["median"]),
             number(round(row["restricted_mean_steps"])),
             row["budget"],
-            _plus_minus(row["paper_mean"], row["paper_se"]),
+            plus_minus(row["paper_mean"], row["paper_se"]),
         ]
         for row in table(folder, allow_missing=True)
     ]
@@ -189,16 +189,3 @@ def curves_plot(results: Results, suffix: str = "", window: int = 100) -> Plot:
     headers = ("n", "condition", "episode", "mean", "low", "high")
     height = 2.2 * -(-len(sizes) // 3) + 0.4
     return plot(f"curves-ring1d{suffix}", caption, draw, headers, rows, size=(9, height))
-
-
-def _committed() -> Path | None:
-    for place in (Path("results") / "ring1d", Path(__file__).resolve().parents[3] / "results" / "ring1d"):
-        if (place / "manifest.json").exists():
-            return place
-    return None
-
-
-def _plus_minus(mean: float | None, se: float | None) -> str:
-    if mean is None:
-        return "–"
-    return f"{mean:.1f}" + ("" if se is None else f" ± {se:.1f}")

@@ -15,7 +15,7 @@ from burnside.runs.checkpoint import Checkpoint
 from burnside.runs.context import Context, Stopped
 from burnside.runs.folder import CellFolder
 from burnside.runs.job import DeviceName, EngineName, Experiment, Job, PresetName
-from burnside.runs.results import Results, compact, read_results
+from burnside.runs.results import Results, committed, compact, read_results
 from burnside.runs.sweep import SweepOutcome, sweep
 from burnside.runs.work import Outcome, Task, run_one
 
@@ -36,6 +36,7 @@ __all__ = [
     "SweepOutcome",
     "Task",
     "cell_name",
+    "committed",
     "compact",
     "read_results",
     "run_one",

@@ -24,7 +24,7 @@ from burnside.runs.checkpoint import read_arrays, write_arrays
 from burnside.runs.folder import CellFolder
 from burnside.runs.manifest import read_plans
 
-__all__ = ["Results", "compact", "read_results"]
+__all__ = ["Results", "committed", "compact", "read_results"]
 
 Row = dict[str, Any]
 
@@ -56,6 +56,8 @@ class Results:
                 f"there is no table {name!r} in these results, only: {', '.join(self.tables) or 'none'}"
             )
         source = self._tables[name]
+        if isinstance(source, dict):
+            return source
         return _read_columns(source) if isinstance(source, Path) else _join(name, source)
 
 
@@ -89,6 +91,16 @@ def read_results(folder: str | Path, *, preset: str | None = None, allow_missing
     return Results(rows, missing, manifest | about, tables)
 
 
+def committed(experiment: str) -> Path | None:
+    """Where the committed results of an experiment are: ``results/`` here, or that of the checkout we run from.
+
+    >>> committed("no such experiment") is None
+    True
+    """
+    places = [Path("results") / experiment, Path(__file__).resolve().parents[3] / "results" / experiment]
+    return next((place for place in places if (place / "manifest.json").exists()), None)
+
+
 def compact(
     folder: str | Path,
     out: str | Path,
@@ -96,10 +108,16 @@ def compact(
     preset: str | None = None,
     allow_missing: bool = False,
     format: Literal["auto", "parquet", "csv"] = "auto",
+    add: bool = False,
 ) -> Path:
-    """Write the compact form of a sweep's folder; ``auto`` takes parquet if polars is installed, else CSV and npz."""
+    """Write the compact form of a sweep's folder; ``auto`` takes parquet if polars is installed, else CSV and npz.
+
+    ``add`` keeps the cells that compact results in ``out`` have and this folder does not.
+    """
     results = read_results(folder, preset=preset, allow_missing=allow_missing)
     target = Path(out)
+    if add and (target / "manifest.json").exists():
+        results = _added(read_results(target, allow_missing=True), results)
     parquet = format == "parquet" or (format == "auto" and _polars() is not None)
     columns = _columns(results.rows)
     types = {key: _type_name(results.rows, key) for key in columns}
@@ -115,6 +133,33 @@ def compact(
     }
     write_text(target / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     return target
+
+
+def _added(old: Results, new: Results) -> Results:
+    """Both together; a cell that both have is taken from the new ones."""
+    cells = {cell["name"]: cell for results in (old, new) for cell in results.manifest["cells"]}
+    names = {cell["name"] for cell in new.manifest["cells"]}
+
+    def joined(name: str) -> dict[str, AnyArray]:
+        parts = []
+        for results, kept in ((old, False), (new, True)):
+            if name in results.tables:
+                columns = results.table(name)
+                mine = np.isin(columns["cell"], sorted(names)) == kept
+                parts.append({key: column[mine] for key, column in columns.items()})
+        if {frozenset(part) for part in parts} != {frozenset(parts[0])}:
+            raise InvalidParameter(f"table {name!r} has other columns than the results it is to be added to")
+        return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+
+    manifest = {
+        **old.manifest,
+        "sweeps": [*old.manifest.get("sweeps", []), *new.manifest.get("sweeps", [])],
+        "cells": list(cells.values()),
+        "cell_seconds": {**old.manifest.get("cell_seconds", {}), **new.manifest.get("cell_seconds", {})},
+    }
+    rows = [row for row in old.rows if row["cell"] not in names] + new.rows
+    missing = tuple(title for title in old.missing if title not in new.missing) + new.missing
+    return Results(rows, missing, manifest, {name: joined(name) for name in {*old.tables, *new.tables}})
 
 
 def _manifest(top: Path) -> dict[str, Any]:

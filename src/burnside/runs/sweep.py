@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from burnside.errors import InvalidParameter, MissingExtra
+from burnside.errors import InvalidParameter, MissingExtra, UnknownName
 from burnside.runs.cells import Cell
 from burnside.runs.display import CellState as State
 from burnside.runs.display import Display, ProgressOption, Status, make_display
@@ -70,6 +70,7 @@ def sweep(
     checkpoint_seconds: float = 60.0,
     track: bool = False,
     options: Mapping[str, Any] | None = None,
+    only: Mapping[str, Any] | None = None,
     progress: ProgressOption = "auto",
 ) -> SweepOutcome:
     """Run the cells of a plan that have not finished; killed ones go on from their last checkpoint.
@@ -90,9 +91,10 @@ def sweep(
         checkpoint_seconds: between checkpoints, for jobs that ask ``context.due()``; it does not change results.
         track: also write the logs for TensorBoard.
         options: of the engine.
+        only: keys and values of a cell's config; cells that differ in one of them are left out of the plan.
         progress: ``auto`` (a table on a terminal, lines in a pipe), ``none``, or a function ``(finished, all)``.
     """
-    cells = _checked(job.plan(preset))
+    cells = _checked(_chosen(job.plan(preset), only or {}))
     top = Path(folder).resolve()
     if not resume and (begun := [cell for cell in cells if CellFolder(top, cell).path.exists()]):
         raise InvalidParameter(f"{len(begun)} cells of this plan have been begun in {folder}: choose another folder")
@@ -117,6 +119,18 @@ def sweep(
     if outcome.done or not outcome.ok or not (top / "manifest.json").exists():
         record(top, entry | counts | {"wall_seconds": round(time.monotonic() - began, 1)})
     return outcome
+
+
+def _chosen(cells: Sequence[Cell], only: Mapping[str, Any]) -> list[Cell]:
+    known = {name for cell in cells for name in cell.config}
+    for key in only:
+        if key not in known:
+            raise UnknownName("setting of a cell", key, known)
+    chosen = [cell for cell in cells if all(cell.config.get(key) == value for key, value in only.items())]
+    if cells and not chosen:
+        wanted = ", ".join(f"{key}={value}" for key, value in only.items())
+        raise InvalidParameter(f"no cell of the plan has {wanted}: check the spelling of the value")
+    return chosen
 
 
 def _checked(cells: Sequence[Cell]) -> list[Cell]:

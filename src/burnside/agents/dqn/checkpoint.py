@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
 import warnings
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from burnside._files import write_atomically
 from burnside._types import AnyArray
 from burnside.errors import UnreadableFile
 
-__all__ = ["exists", "read_checkpoint", "write_checkpoint"]
+__all__ = ["exists", "from_bytes", "read_checkpoint", "to_bytes", "write_checkpoint"]
 
 _FORMAT = 1
 
@@ -71,3 +72,17 @@ def _read(path: Path, expected: Mapping[str, AnyArray | None], identity: str) ->
         if like is not None and (found[name].shape != like.shape or found[name].dtype != like.dtype):
             raise UnreadableFile(f"the checkpoint {path.name} is damaged: {name} has shape {found[name].shape}")
     return found
+
+
+def to_bytes(save: Callable[[Path], Path]) -> AnyArray:
+    """What ``save(path)`` writes, as an array that fits into another checkpoint."""
+    with tempfile.TemporaryDirectory() as folder:
+        return np.frombuffer(save(Path(folder) / "block.npz").read_bytes(), dtype=np.uint8)
+
+
+def from_bytes(load: Callable[[Path], object], content: AnyArray) -> None:
+    """Give what ``to_bytes`` kept to ``load(path)``."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "block.npz"
+        path.write_bytes(np.asarray(content, dtype=np.uint8).tobytes())
+        load(path)

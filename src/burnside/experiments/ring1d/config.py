@@ -39,6 +39,8 @@ class Plan:
         episodes: budget of every run.
         block: seeds that share a cell.
         augment: sizes that also run the condition ``augment``.
+        equivariant: sizes that also run the condition ``equivariant``.
+        equivariant_episodes: budget of those runs, whose engine is slow (see ``players``); they converge well within.
     """
 
     sizes: tuple[int, ...]
@@ -47,13 +49,27 @@ class Plan:
     conditions: tuple[str, ...] = ("baseline", "canonical")
     block: int = 2
     augment: tuple[int, ...] = ()
+    equivariant: tuple[int, ...] = ()
+    equivariant_episodes: int = 2_000
 
 
 PRESETS: dict[str, Plan] = {
     "smoke": Plan((5,), seeds=2, episodes=150),
-    "laptop": Plan((5, 10, 15), seeds=4, episodes=1_500, augment=(10,)),
-    "study": Plan((5, 10, 15, 20, 25, 30, 35, 40, 50), seeds=10, episodes=10_000, augment=(5, 10, 15, 20)),
-    "paper": Plan((5, 10, 15, 20, 25, 30, 35, 40, 50), seeds=10, episodes=10_000, augment=(5, 10, 15, 20)),
+    "laptop": Plan((5, 10, 15), seeds=4, episodes=1_500, augment=(10,), equivariant=(5,), equivariant_episodes=600),
+    "study": Plan(
+        (5, 10, 15, 20, 25, 30, 35, 40, 50),
+        seeds=10,
+        episodes=10_000,
+        augment=(5, 10, 15, 20),
+        equivariant=(5, 10, 15, 20),
+    ),
+    "paper": Plan(
+        (5, 10, 15, 20, 25, 30, 35, 40, 50),
+        seeds=10,
+        episodes=10_000,
+        augment=(5, 10, 15, 20),
+        equivariant=(5, 10, 15, 20),
+    ),
 }
 
 #: Table 1 of the paper: mean and standard error over ten seeds, non-equivariant and equivariant.

@@ -10,11 +10,11 @@ import numpy as np
 
 from burnside._types import AnyArray
 from burnside.agents.dqn.config import DQNConfig, Member
-from burnside.agents.dqn.native import advance, evaluate
-from burnside.agents.dqn.state import LOG_COLUMNS, MemberState, new_state
+from burnside.agents.dqn.state import LOG_COLUMNS
 from burnside.envs.ring import RingSpec, expected_optimal_return
 from burnside.errors import UnknownName
 from burnside.experiments.ring1d.config import PRESETS, RULES, Plan
+from burnside.experiments.ring1d.players import Player, make_player
 from burnside.runs import Cell, Context
 from burnside.stats.censored import Reach, first_reach, first_reach_evaluated
 
@@ -42,19 +42,20 @@ class Ring1D:
         """Train the members of a cell side by side, a hundred episodes at a time."""
         config = cell.config
         spec, agent = RingSpec(int(config["n"])), DQNConfig.preset("ring1d")
-        states = [new_state(agent, spec, Member(seed, str(config["condition"]))) for seed in cell.seeds]
+        episodes, every = int(config["episodes"]), int(config["evaluate_every"])
+        members = [Member(seed, str(config["condition"])) for seed in cell.seeds]
+        states = [make_player(agent, spec, member, episodes, context.device) for member in members]
         checks: list[list[float]] = [[] for _ in states]
         saved = context.restore()
         if saved is not None:
             _unpack(states, saved.arrays)
             checks = [list(row) for row in saved.meta["checks"]]
-        episodes, every = int(config["episodes"]), int(config["evaluate_every"])
         total = episodes * len(states)
         while (behind := min(states, key=lambda s: s.episode)).episode < episodes:
             which = states.index(behind)
-            advance(behind, min(every - behind.episode % every, episodes - behind.episode))
+            behind.advance(min(every - behind.episode % every, episodes - behind.episode))
             if behind.episode % every == 0:
-                found = evaluate(behind, int(config["evaluation_boards"]))
+                found = behind.evaluate(int(config["evaluation_boards"]))
                 checks[which].append(float(found.returns.mean()))
                 recent, loss = behind.log[-100:, 0], float(behind.log[-1, 6])
                 context.log(
@@ -86,45 +87,42 @@ class Ring1D:
 
 
 def _conditions(plan: Plan, n: int) -> tuple[str, ...]:
-    return (*plan.conditions, "augment") if n in plan.augment else plan.conditions
+    extra = [name for name, sizes in (("augment", plan.augment), ("equivariant", plan.equivariant)) if n in sizes]
+    return (*plan.conditions, *extra)
 
 
 def _cells(plan: Plan, n: int, condition: str) -> list[Cell]:
+    episodes = plan.equivariant_episodes if condition == "equivariant" else plan.episodes
     config = {
         "n": n,
         "condition": condition,
-        "episodes": plan.episodes,
+        "episodes": episodes,
         "dqn": DQNConfig.preset("ring1d").to_json(),
         "evaluate_every": EVALUATE_EVERY,
         "evaluation_boards": EVALUATION_BOARDS,
     }
     blocks = [tuple(range(s, min(s + plan.block, plan.seeds))) for s in range(0, plan.seeds, plan.block)]
     # unsolved rings run into the time limit of 4N steps nearly every episode, solved ones do not
-    cost = plan.episodes * (n / 2 if condition == "canonical" or n < 25 else 3 * n) * plan.block
+    cost = episodes * (n / 2 if condition == "canonical" or n < 25 else 3 * n) * plan.block
+    if condition == "equivariant":
+        cost *= 50  # another engine
     return [
         Cell(EXPERIMENT, config, seeds, label=f"N={n} {condition} seeds {seeds[0]}–{seeds[-1]}", cost=cost)
         for seeds in blocks
     ]
 
 
-def _pack(states: Sequence[MemberState]) -> dict[str, AnyArray]:
-    arrays: dict[str, AnyArray] = {}
+def _pack(states: Sequence[Player]) -> dict[str, AnyArray]:
+    return {f"{k}/{name}": array for k, state in enumerate(states) for name, array in state.arrays().items()}
+
+
+def _unpack(states: Sequence[Player], arrays: Mapping[str, AnyArray]) -> None:
     for k, state in enumerate(states):
-        for name, array in state.arrays._asdict().items():
-            arrays[f"{k}/{name}"] = array.view(np.uint8) if array.dtype.names else array
-        arrays[f"{k}/log"] = state.log
-    return arrays
+        prefix = f"{k}/"
+        state.restore({name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)})
 
 
-def _unpack(states: Sequence[MemberState], arrays: Mapping[str, AnyArray]) -> None:
-    for k, state in enumerate(states):
-        for name, array in state.arrays._asdict().items():
-            found = arrays[f"{k}/{name}"]
-            array[...] = np.ascontiguousarray(found).view(array.dtype) if array.dtype.names else found
-        state.log = np.array(arrays[f"{k}/log"])
-
-
-def _columns(states: Sequence[MemberState]) -> dict[str, AnyArray]:
+def _columns(states: Sequence[Player]) -> dict[str, AnyArray]:
     """Per-episode returns and lengths of all members; returns are whole numbers in this game."""
     parts = [s.log for s in states]
     return {
@@ -136,7 +134,7 @@ def _columns(states: Sequence[MemberState]) -> dict[str, AnyArray]:
     }
 
 
-def _row(state: MemberState, checks: Sequence[float], every: int) -> dict[str, Any]:
+def _row(state: Player, checks: Sequence[float], every: int) -> dict[str, Any]:
     """When a member converged, by every rule, in episodes and in environment steps."""
     log = state.log
     best = expected_optimal_return(state.spec).value

@@ -6,15 +6,14 @@ are one block.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from burnside._random import Stream, randint, uniform
 from burnside._types import AnyArray, IntArray
+from burnside.agents.dqn.checkpoint import from_bytes, to_bytes
 from burnside.agents.dqn.config import DQNConfig, Member
 from burnside.agents.ppo.config import PPOConfig
 from burnside.agents.ppo.frames import Action, Episodes, held_out, play
@@ -174,16 +173,11 @@ class DQNLearner:
 
     def arrays(self) -> dict[str, AnyArray]:
         """The checkpoint file of the block, as bytes: its own format, which checks what it reads."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = self.block.save(Path(folder) / "dqn.npz")
-            return {"file": np.frombuffer(path.read_bytes(), dtype=np.uint8)}
+        return {"file": to_bytes(self.block.save)}
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> None:
         """Read those bytes back."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "dqn.npz"
-            path.write_bytes(np.asarray(arrays["file"], dtype=np.uint8).tobytes())
-            self.block.load(path)
+        from_bytes(self.block.load, arrays["file"])
 
 
 def make_learners(
