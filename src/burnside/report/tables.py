@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from burnside.theory import Audit
 
-__all__ = ["Row", "audit_rows", "bound_rows", "number", "whole"]
+__all__ = ["Row", "audit_rows", "bound_rows", "number", "plus_minus", "whole"]
 
 
 class Row(NamedTuple):
@@ -30,6 +30,17 @@ def number(x: float | None) -> str:
     if not math.isfinite(x):
         return "∞"
     return f"{x:.0f}" if x == round(x) and abs(x) < 1e9 else f"{x:.4g}"
+
+
+def plus_minus(mean: float | None, se: float | None) -> str:
+    """A mean and its standard error for people; without the latter where there is none.
+
+    >>> plus_minus(-67.38, 1.12), plus_minus(3.0, None), plus_minus(None, None)
+    ('-67.4 ± 1.1', '3.0', '–')
+    """
+    if mean is None:
+        return "–"
+    return f"{mean:.1f}" + ("" if se is None else f" ± {se:.1f}")
 
 
 def whole(n: int | None) -> str:
