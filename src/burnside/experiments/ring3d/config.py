@@ -86,21 +86,22 @@ PRESETS: dict[str, Plan] = {
     "laptop": Plan(
         2,
         {
-            "dqn": Budget(180, {"batch": 16, "update_every": 4, "epsilon_decay": 0.985}),
-            "ppo": Budget(60),
+            "dqn": Budget(120, {"batch": 16, "update_every": 4, "epsilon_decay": 0.978}),
+            "ppo": Budget(40),
         },
         evaluate_every=20,
-        boards=50,
-        final_boards=400,
+        boards=20,
+        final_boards=200,
         settings=tuple(s for s in SETTINGS if s.encoder == "pool" or (s.algorithm, s.condition) == ("dqn", "baseline")),
     ),
     "study": Plan(
         5,
         {
-            "dqn": Budget(800, {"batch": 32, "update_every": 4, "epsilon_decay": 0.99}),
-            "ppo": Budget(1_000),
+            "dqn": Budget(400, {"batch": 32, "update_every": 4, "epsilon_decay": 0.985}),
+            "ppo": Budget(600),
         },
-        evaluate_every=50,
+        evaluate_every=25,
+        settings=tuple(s for s in SETTINGS if (s.encoder, s.condition) != ("flatten", "canonical")),
     ),
     "paper": Plan(10, {"dqn": Budget(50_000), "ppo": Budget(50_000)}, evaluate_every=500, block=10),
 }
