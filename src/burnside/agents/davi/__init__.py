@@ -1,0 +1,84 @@
+"""Deep approximate value iteration on the cube (App. C, after DeepCubeA), with arms for what is done with symmetry.
+
+``config`` has :class:`DaviConfig`, its presets and :class:`Member`; ``labels`` makes states and targets (Bellman or
+exact), ``learner`` is the pure update, ``loop`` trains (:class:`DaviRun`, :func:`train`, :func:`fit_values`),
+``network`` is a trained network as search uses it (:class:`CubeValue`, :func:`load_network`), and ``truth`` compares
+with exact distances.
+
+It may import ``burnside.nn``, ``burnside.envs``, what lies below, and from ``burnside.agents.dqn`` what learners share
+(Adam, checkpoint files). Torch is loaded when a name that needs it is first asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from burnside.agents.davi.config import ARMS, PRESETS, DaviConfig, Member, arm_symmetry
+from burnside.agents.davi.truth import (
+    DepthErrors,
+    SolveRates,
+    exact_labels,
+    greedy_paths,
+    greedy_solve_rate,
+    sample_depth,
+    value_error,
+)
+
+if TYPE_CHECKING:
+    from burnside.agents.davi.labels import BellmanLabels, ExactLabels, bellman_targets, walks
+    from burnside.agents.davi.learner import ValueLearner, update
+    from burnside.agents.davi.loop import DaviLog, DaviRun, Progress, fit_values, train
+    from burnside.agents.davi.network import CubeValue, load_network, make_network
+
+__all__ = [
+    "ARMS",
+    "PRESETS",
+    "BellmanLabels",
+    "CubeValue",
+    "DaviConfig",
+    "DaviLog",
+    "DaviRun",
+    "DepthErrors",
+    "ExactLabels",
+    "Member",
+    "Progress",
+    "SolveRates",
+    "ValueLearner",
+    "arm_symmetry",
+    "bellman_targets",
+    "exact_labels",
+    "fit_values",
+    "greedy_paths",
+    "greedy_solve_rate",
+    "load_network",
+    "make_network",
+    "sample_depth",
+    "train",
+    "update",
+    "value_error",
+    "walks",
+]
+
+_HOME = {
+    "BellmanLabels": "labels",
+    "CubeValue": "network",
+    "DaviLog": "loop",
+    "DaviRun": "loop",
+    "ExactLabels": "labels",
+    "Progress": "loop",
+    "ValueLearner": "learner",
+    "bellman_targets": "labels",
+    "fit_values": "loop",
+    "load_network": "network",
+    "make_network": "network",
+    "train": "loop",
+    "update": "learner",
+    "walks": "labels",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -1,0 +1,159 @@
+"""What a flow policy is: chunk, encoder, trunk, sampler; and presets from a test's size to the paper's."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from burnside.errors import InvalidParameter, UnknownName
+
+__all__ = ["ENCODERS", "LOGPROBS", "NOISES", "PRESETS", "TRUNKS", "FlowConfig"]
+
+ENCODERS = ("flat", "state", "cloud")
+TRUNKS = ("mlp", "ditx")
+NOISES = ("flow_sde", "constant")
+LOGPROBS = ("sum", "mean", "single_step")
+
+
+@dataclass(frozen=True)
+class FlowConfig:
+    """Shapes and choices of a flow policy.
+
+    App. C says "σ = 0.3" and no more, and sums the log-probability over all steps and numbers of the chunk. Both are
+    choices here: ``noise="flow_sde"`` takes σ as the level a of π_RL's Flow-SDE (which the paper cites), whose step
+    deviations are 0.30, 0.26, 0.15, 0.087 at a = 0.3 and 4 steps; ``"constant"`` takes it as the deviation of every
+    step. Of a chunk predicted for ``horizon`` steps from the first observation on, ``n_act`` are executed from the
+    latest observation on.
+
+    >>> FlowConfig(obs_dim=8, act_dim=3).window
+    (1, 9)
+    >>> FlowConfig.preset("paper").layers
+    12
+
+    Attributes:
+        obs_dim: Width of the state (proprioception) at one observation step.
+        act_dim: Width of an action.
+        horizon: Actions predicted.
+        n_obs: Observation steps seen.
+        n_act: Actions executed of a chunk.
+        encoder: ``flat`` (the normalised state itself), ``state`` (an MLP on it), ``cloud`` (a DP3-style network on
+            points, with the encoded state beside every point).
+        points: Points of a cloud.
+        point_dim: Numbers of a point (position and colour: 6).
+        trunk: ``mlp`` or ``ditx`` (ManiFlow's transformer).
+        layers: Blocks of the trunk.
+        heads: Attention heads of ``ditx`` and of the value's pooling.
+        width: Width of the trunk.
+        value_width: Width of the value head.
+        steps: Steps of the sampler.
+        noise: ``flow_sde`` or ``constant``.
+        sigma: Its size; 0 makes the sampler an Euler integration.
+        logprob: ``sum`` or ``mean`` over all steps and numbers, or ``single_step``: one random step is noisy and
+            counts, the others are Euler steps (as π_RL does).
+        executed_only: Whether only the actions that are executed count.
+        share_context: Whether keys and values of the context are computed once for all steps of a chain.
+    """
+
+    obs_dim: int = 8
+    act_dim: int = 3
+    horizon: int = 16
+    n_obs: int = 2
+    n_act: int = 8
+    encoder: str = "flat"
+    points: int = 0
+    point_dim: int = 6
+    trunk: str = "mlp"
+    layers: int = 3
+    heads: int = 4
+    width: int = 256
+    value_width: int = 128
+    steps: int = 4
+    noise: str = "flow_sde"
+    sigma: float = 0.3
+    logprob: str = "sum"
+    executed_only: bool = False
+    share_context: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense, in one sentence."""
+        for name, known in (("encoder", ENCODERS), ("trunk", TRUNKS), ("noise", NOISES), ("logprob", LOGPROBS)):
+            if getattr(self, name) not in known:
+                raise UnknownName(name, str(getattr(self, name)), known)
+        counts = ("obs_dim", "act_dim", "horizon", "n_obs", "n_act", "layers", "heads", "width", "value_width", "steps")
+        for name in counts:
+            if getattr(self, name) < 1:
+                raise InvalidParameter(f"{name} is {getattr(self, name)}: give at least 1")
+        if self.window[1] > self.horizon:
+            raise InvalidParameter(
+                f"a chunk of n_act = {self.n_act} actions after {self.n_obs - 1} past steps is longer than the horizon "
+                f"{self.horizon}: lower n_act to {max(1, self.horizon - self.n_obs + 1)} or raise the horizon"
+            )
+        if self.encoder == "cloud" and self.points < 1:
+            raise InvalidParameter("a cloud encoder needs points ≥ 1")
+        if self.trunk == "ditx" and self.width % self.heads:
+            raise InvalidParameter(f"heads = {self.heads} must divide the width {self.width}")
+        if self.value_width % self.heads:
+            raise InvalidParameter(f"heads = {self.heads} must divide the value_width {self.value_width}")
+        if not self.sigma >= 0:
+            raise InvalidParameter(f"sigma is {self.sigma}: give 0 or more")
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """First action executed, and the first one after them, in a chunk."""
+        return self.n_obs - 1, self.n_obs - 1 + self.n_act
+
+    @property
+    def context(self) -> int:
+        """Tokens of the context."""
+        return self.n_obs * (self.points if self.encoder == "cloud" else 1)
+
+    @property
+    def chunk(self) -> tuple[int, int]:
+        """Shape of a chunk."""
+        return self.horizon, self.act_dim
+
+    @classmethod
+    def preset(cls, name: str, **changes: Any) -> FlowConfig:
+        """A preset by name (``tiny``, ``planar``, ``laptop``, ``paper``), with fields changed."""
+        if name not in PRESETS:
+            raise UnknownName("flow preset", name, PRESETS)
+        return replace(PRESETS[name], **changes)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for manifests and files."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> FlowConfig:
+        """The inverse of :meth:`to_json`; refuses fields it does not know."""
+        names = {field.name for field in fields(cls)}
+        if set(found) != names:
+            raise InvalidParameter(f"not a flow policy of this version: fields differ in {sorted(set(found) ^ names)}")
+        return cls(**found)
+
+
+PRESETS: dict[str, FlowConfig] = {
+    # For tests: every part of the large ones, in milliseconds.
+    "tiny": FlowConfig(
+        horizon=8, n_act=4, encoder="cloud", points=16, trunk="ditx", layers=2, heads=2, width=32, value_width=32
+    ),
+    # The planar tasks: one look, a small network.
+    "planar": FlowConfig(horizon=8, n_obs=1, n_act=4, encoder="flat", trunk="mlp", layers=3, width=256),
+    # Robosuite on a laptop (3×128 with 64 points).
+    "laptop": FlowConfig(
+        obs_dim=9, act_dim=10, encoder="cloud", points=64, trunk="ditx", layers=3, heads=4, width=128, value_width=128
+    ),
+    # App. C. One observation step of 1024 points gives the context of 1024; ManiFlow itself would use two.
+    "paper": FlowConfig(
+        obs_dim=9,
+        act_dim=10,
+        n_obs=1,
+        encoder="cloud",
+        points=1024,
+        trunk="ditx",
+        layers=12,
+        heads=8,
+        width=768,
+        value_width=512,
+    ),
+}

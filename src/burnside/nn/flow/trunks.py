@@ -1,0 +1,112 @@
+"""Velocity networks: a chunk, a time and a context to the direction in which the flow moves the chunk; and the value.
+
+Every trunk has ``memory(tokens)``, what depends on the context alone, and ``forward(x, t, memory)``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from burnside.nn._torch import torch
+from burnside.nn.flow.blocks import DiTXBlock, Memory, RMSNorm, time_features
+from burnside.nn.flow.config import FlowConfig
+
+__all__ = ["AttentionPool", "DiTX", "MLPTrunk", "make_trunk"]
+
+_TIME = 256
+
+
+class DiTX(torch.nn.Module):
+    """ManiFlow's transformer: learned positions on actions and context, DiTX blocks, RMSNorm and an MLP at the end.
+
+    The last layer begins at zero. ManiFlow's second time input (for consistency training) is left out: plain rectified
+    flow does not use it.
+    """
+
+    def __init__(self, config: FlowConfig, token_dim: int) -> None:
+        """Blocks for a chunk and a context."""
+        super().__init__()
+        width = config.width
+        self.action = torch.nn.Linear(config.act_dim, width)
+        self.action_places = torch.nn.Parameter(0.02 * torch.randn(1, config.horizon, width))
+        self.context = torch.nn.Linear(token_dim, width)
+        self.context_places = torch.nn.Parameter(0.02 * torch.randn(1, config.context, width))
+        self.time = torch.nn.Sequential(torch.nn.Linear(_TIME, width), torch.nn.SiLU(), torch.nn.Linear(width, width))
+        self.blocks = torch.nn.ModuleList(DiTXBlock(width, config.heads) for _ in range(config.layers))
+        self.norm = RMSNorm(width)
+        self.out = torch.nn.Sequential(
+            torch.nn.Linear(width, width), torch.nn.GELU("tanh"), torch.nn.Linear(width, config.act_dim)
+        )
+        torch.nn.init.zeros_(self.out[2].weight)
+        torch.nn.init.zeros_(self.out[2].bias)
+
+    def memory(self, tokens: torch.Tensor) -> list[Memory]:
+        """Keys and values of the context in every layer."""
+        context = self.context(tokens) + self.context_places
+        return [block.cross.memory(context) for block in self.blocks]
+
+    def forward(self, x: torch.Tensor, t: torch.Tensor, memory: list[Memory]) -> torch.Tensor:
+        """``(batch, horizon, act_dim)`` to the same."""
+        time = self.time(time_features(t, _TIME))
+        h = self.action(x) + self.action_places
+        for block, mine in zip(self.blocks, memory, strict=True):
+            h = block(h, time, mine)
+        return self.out(self.norm(h))
+
+
+class MLPTrunk(torch.nn.Module):
+    """A residual MLP on the flat chunk, the time and the flat context: for low-dimensional tasks, and fast."""
+
+    def __init__(self, config: FlowConfig, token_dim: int) -> None:
+        """Layers; the last one begins at zero."""
+        super().__init__()
+        width, self.shape = config.width, config.chunk
+        size = config.horizon * config.act_dim
+        self.action = torch.nn.Linear(size, width)
+        self.context = torch.nn.Linear(config.context * token_dim, width)
+        self.time = torch.nn.Linear(32, width)
+        self.hidden = torch.nn.ModuleList(torch.nn.Linear(width, width) for _ in range(config.layers))
+        self.out = torch.nn.Linear(width, size)
+        torch.nn.init.zeros_(self.out.weight)
+        torch.nn.init.zeros_(self.out.bias)
+
+    def memory(self, tokens: torch.Tensor) -> torch.Tensor:
+        """The context's share of the first layer."""
+        return self.context(tokens.flatten(1))
+
+    def forward(self, x: torch.Tensor, t: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
+        """``(batch, horizon, act_dim)`` to the same."""
+        h = self.action(x.flatten(1)) + memory + self.time(time_features(t, 32, 1000.0))
+        for layer in self.hidden:
+            h = h + layer(torch.nn.functional.silu(h))
+        return self.out(torch.nn.functional.silu(h)).unflatten(1, self.shape)
+
+
+class AttentionPool(torch.nn.Module):
+    """The value: a learned query attends to the context tokens, then an MLP to one number."""
+
+    def __init__(self, config: FlowConfig, token_dim: int) -> None:
+        """A head of width ``value_width``."""
+        super().__init__()
+        width, self.heads = config.value_width, config.heads
+        self.tokens = torch.nn.Linear(token_dim, width)
+        self.places = torch.nn.Parameter(0.02 * torch.randn(1, config.context, width))
+        self.query = torch.nn.Parameter(0.02 * torch.randn(1, self.heads, 1, width // self.heads))
+        self.kv = torch.nn.Linear(width, 2 * width)
+        self.net = torch.nn.Sequential(
+            torch.nn.Linear(width, width), torch.nn.SiLU(), torch.nn.Linear(width, width), torch.nn.SiLU(),
+            torch.nn.Linear(width, 1),
+        )  # fmt: skip
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """``(batch, tokens, token_dim)`` to ``(batch,)``."""
+        h = self.tokens(tokens) + self.places
+        k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in self.kv(h).chunk(2, dim=-1))
+        query = self.query.expand(len(tokens), -1, -1, -1)
+        pooled = torch.nn.functional.scaled_dot_product_attention(query, k, v)
+        return self.net(pooled.transpose(1, 2).flatten(1))[:, 0]
+
+
+def make_trunk(config: FlowConfig, token_dim: int) -> Any:
+    """The trunk of a configuration."""
+    return {"mlp": MLPTrunk, "ditx": DiTX}[config.trunk](config, token_dim)
