@@ -15,7 +15,7 @@ import numpy as np
 from burnside._types import AnyArray, ArrayLike, FloatArray, IntArray
 from burnside.errors import InvalidParameter
 
-__all__ = ["Stream", "hash_u64", "randint", "uniform"]
+__all__ = ["Stream", "hash_u64", "normal", "randint", "uniform"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _STREAM = np.uint64(0xD1342543DE82EF95)
@@ -72,6 +72,17 @@ def uniform(seed: ArrayLike, stream: ArrayLike, counter: ArrayLike) -> FloatArra
     0.0045792063682378314
     """
     return np.asarray((hash_u64(seed, stream, counter) >> _U(11)).astype(np.float64) * 2.0**-53)
+
+
+def normal(seed: ArrayLike, stream: ArrayLike, counter: ArrayLike) -> FloatArray:
+    """Standard normal numbers (Box and Muller's method); number c takes the uniform numbers 2c and 2c + 1.
+
+    >>> normal(42, Stream.POLICY, np.arange(3)).round(4).tolist()
+    [-0.6661, -0.8039, -0.7322]
+    """
+    first = 2 * np.asarray(counter)
+    radius = np.sqrt(-2.0 * np.log1p(-uniform(seed, stream, first)))
+    return np.asarray(radius * np.cos(2.0 * np.pi * uniform(seed, stream, first + 1)))
 
 
 def randint(seed: ArrayLike, stream: ArrayLike, counter: ArrayLike, n: ArrayLike) -> IntArray:

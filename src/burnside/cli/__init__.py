@@ -20,6 +20,13 @@ def main(argv: list[str] | None = None) -> int:
     {"model": "ring(n=5)", "states": 8, "pairs": 18, "successors": 1, "from": {"states": 400, "pairs": 1600}}
     0
     """
+    arguments = sys.argv[1:] if argv is None else argv
+    if arguments in (["--version"], ["-V"]):  # before the imports, which take a moment
+        from burnside import __version__
+
+        print(f"burnside {__version__}")
+        return 0
+
     import tyro
 
     from burnside.cli import commands
@@ -29,7 +36,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         command = tyro.cli(
             commands.Command,
-            args=sys.argv[1:] if argv is None else argv,
+            args=arguments,
             prog="burnside",
             description="How much less experience does your problem need because of its symmetry?",
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from burnside import theory
 from burnside.cli.console import output, print_json, table
@@ -17,7 +17,10 @@ __all__ = ["Audit", "Minimise", "Zoo"]
 
 @dataclass(frozen=True)
 class Audit(SymmetryOptions):
-    """Verify a symmetry and say what it saves: the paper's factor beside the exact one, and the bounds."""
+    """Verify a symmetry and say what it saves: the paper's factor beside the exact one, and the bounds.
+
+    The model 'cube' is too large for tables: its states and classes are counted by depth (see --depth).
+    """
 
     eps: float = 0.1
     """Accuracy ε of the bounds, in units of reward."""
@@ -25,11 +28,25 @@ class Audit(SymmetryOptions):
     """Confidence δ of the bounds."""
     trust: bool = False
     """Go on with a symmetry that does not hold: the group-averaged MDP is audited, and everything says so."""
+    depth: int | None = None
+    """Cube only: count states and classes up to this depth; default 5, and 6 for --n 2."""
+    slices: bool = False
+    """Cube only: inner layers turn too; default the 12 outer turns of the paper."""
+    goal: Literal["fixed", "any-orientation"] | None = None
+    """Cube only: what counts as solved; default what the symmetry needs, where that changes no reachable value."""
     json: bool = False
     """Print one JSON object."""
 
     def run(self) -> int:
         """Run the command."""
+        if self.model == "cube":
+            from burnside.cli.cube import run_cube  # it loads what the other models do not need
+
+            return run_cube(self)
+        if self.depth is not None or self.slices or self.goal is not None:
+            raise InvalidParameter(
+                "--depth, --slices and --goal are for the cube: give other models --param name=value"
+            )
         model = self.load_model()
         found = theory.audit(model, self.load_symmetry(model), eps=self.eps, delta=self.delta, trust=self.trust)
         if self.json:

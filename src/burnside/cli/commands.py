@@ -8,9 +8,13 @@ import tyro
 
 from burnside.cli.audit import Audit, Minimise, Zoo
 from burnside.cli.check import Check
+from burnside.cli.claims import Claims
+from burnside.cli.completion import Completion
+from burnside.cli.doctor import Doctor
 from burnside.cli.measure import Measure
 from burnside.cli.reproduce import Reproduce
 from burnside.cli.show import Show
+from burnside.cli.solve import Solve
 from burnside.cli.sweep import Sweep, Table
 from burnside.cli.theory import Bounds, Cover
 
@@ -27,5 +31,9 @@ Command = (
     | Annotated[Cover, tyro.conf.subcommand(name="cover")]
     | Annotated[Sweep, tyro.conf.subcommand(name="sweep")]
     | Annotated[Table, tyro.conf.subcommand(name="table")]
+    | Annotated[Solve, tyro.conf.subcommand(name="solve")]
     | Annotated[Reproduce, tyro.conf.subcommand(name="reproduce")]
+    | Annotated[Claims, tyro.conf.subcommand(name="claims")]
+    | Annotated[Doctor, tyro.conf.subcommand(name="doctor")]
+    | Annotated[Completion, tyro.conf.subcommand(name="completion")]
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +14,7 @@ import tyro
 from burnside.errors import InvalidParameter, UnknownName
 from burnside.mdp import GraphMDP, Symmetry, TabularMDP, VertexSymmetry, discover, zoo
 
-__all__ = ["ModelOptions", "SymmetryOptions", "load_object"]
+__all__ = ["ModelOptions", "SymmetryOptions", "load_object", "parse_parameters"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class ModelOptions:
 
     def load_model(self) -> TabularMDP | GraphMDP:
         """The model that the options name."""
-        given = {"n": self.n, "d": self.d} | dict(_parameter(text) for text in self.param)
+        given = {"n": self.n, "d": self.d} | parse_parameters(self.param)
         parameters = {key: value for key, value in given.items() if value is not None}
         if self.model in zoo.MODELS:
             if self.horizon is not None:
@@ -51,6 +52,8 @@ class ModelOptions:
             return self._with_horizon(model, {})
         if "-v" in self.model:
             return TabularMDP.from_gym(self.model, self.horizon)
+        if self.model == "cube":
+            raise InvalidParameter("the cube is too large for a table: 'burnside audit cube' counts it by depth")
         raise UnknownName("model", self.model, zoo.names())
 
     def _with_horizon(self, model: TabularMDP | GraphMDP, parameters: dict[str, Any]) -> TabularMDP | GraphMDP:
@@ -127,6 +130,15 @@ def _call(factory: Any, reference: str, parameters: dict[str, Any]) -> Any:
         if error.__traceback__ is not None and error.__traceback__.tb_next is None:
             raise InvalidParameter(f"{reference} cannot be called with these options: {error}") from None
         raise
+
+
+def parse_parameters(words: Iterable[str]) -> dict[str, Any]:
+    """``name=value`` words as a dictionary, numbers and truth values read as such.
+
+    >>> parse_parameters(["goal=fixed", "n=3"])
+    {'goal': 'fixed', 'n': 3}
+    """
+    return dict(_parameter(text) for text in words)
 
 
 def _parameter(text: str) -> tuple[str, Any]:

@@ -16,17 +16,28 @@ __all__ = ["Show"]
 
 @dataclass(frozen=True)
 class Show(SymmetryOptions):
-    """Draw the state graph coloured by orbit beside the quotient graph, as SVG, PNG or interactive HTML."""
+    """Draw the state graph coloured by orbit beside the quotient graph, as SVG, PNG or interactive HTML.
+
+    For the model 'cube': the orbit of one state and its representative; HTML also plays the turns that lead to it.
+    """
 
     out: Path = Path("orbits.html")
     """File to write; its suffix (.svg, .png or .html) chooses the format."""
     max_states: int = 600
     """Draw whole orbits up to this many states; the caption says what was left out."""
+    moves: str | None = None
+    """Cube only: the turns, from the solved cube, to the state whose orbit is drawn; default "R U F'"."""
     json: bool = False
     """Print one JSON object with the path and the sizes."""
 
     def run(self) -> int:
         """Run the command."""
+        if self.model == "cube":
+            from burnside.cli.cube import show_cube  # it loads what the other models do not need
+
+            return show_cube(self)
+        if self.moves is not None:
+            raise InvalidParameter("--moves is for the cube: other models have no turns")
         model = self.load_model()
         symmetry = self.load_symmetry(model)
         if not isinstance(model, TabularMDP) or not isinstance(symmetry, Symmetry):

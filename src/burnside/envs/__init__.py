@@ -1,7 +1,8 @@
 """Environments: each a functional core on arrays (what learners batch) with thin Gymnasium adapters around it.
 
-What lives here: :mod:`burnside.envs.ring`, the cyclic game of App. C in any dimension. Importing this package registers
-``burnside/Ring1D-v0`` and ``burnside/Ring3D-v0``; ``gymnasium.make("burnside.envs:burnside/Ring1D-v0")`` does both.
+What lives here: :mod:`burnside.envs.ring`, the cyclic game of App. C in any dimension, :mod:`burnside.envs.cube`, and
+:mod:`burnside.envs.planar`, manipulation in the plane. Importing this package registers ``burnside/Ring1D-v0`` and the
+others; ``gymnasium.make("burnside.envs:burnside/Ring1D-v0")`` does both.
 
 It may import ``burnside.mdp`` and what lies below. Gymnasium is the extra ``envs``: without it the functional cores
 still work, and asking for an adapter raises :class:`~burnside.errors.MissingExtra`.
@@ -32,6 +33,15 @@ def register() -> None:
                 entry_point="burnside.envs.ring.env:RingEnv",
                 vector_entry_point="burnside.envs.ring.env:RingVectorEnv",
                 kwargs={"d": dimensions},
+            )
+    for task in ("Push", "Stack"):
+        name = f"burnside/Planar{task}-v0"
+        if name not in gymnasium.registry:
+            gymnasium.register(
+                name,
+                entry_point="burnside.envs.planar.env:PlanarEnv",
+                vector_entry_point="burnside.envs.planar.env:PlanarVectorEnv",
+                kwargs={"task": task.lower()},
             )
     if "burnside/Cube-v0" not in gymnasium.registry:
         gymnasium.register("burnside/Cube-v0", entry_point="burnside.envs.cube.env:CubeEnv")

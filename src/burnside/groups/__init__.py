@@ -11,7 +11,7 @@ What lives here:
 actions; - ``chain`` — stabilizer chains, which answer questions about groups too large to enumerate;
 - ``_kernels`` — the compiled loops.
 
-Later: SO(2), SE(2) and SE(3).
+- ``rigid`` — SO(2), SE(2), SO(3), SE(3): continuous motions, frames (a package of its own, loaded when asked for).
 
 It may import numpy, scipy, (inside functions) numba and sympy, ``burnside.errors`` and ``burnside._types``;
 nothing else of the package. Whatever generators can decide is decided from generators: orbits, transporters,

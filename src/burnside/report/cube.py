@@ -69,8 +69,8 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
     page.table(
         ["N", "arm", "states", "seeds", "RMSE ± SE", "95 %", "greedy", "beam: mean ± SD", "± SE", "length", "paper"],
         [_davi_cells(row) for row in rows if row["kind"] == "davi"],
-        f"{caption}. Value iteration: error, and percentages solved by greedy play (states at exact depths) and by beam "
-        f"search (random scrambles); the paper's Table 2 has A* after full-scale training",
+        f"{caption}. Value iteration: error, and percentages solved by greedy play (states at exact depths) and by "
+        f"beam search (random scrambles); the paper's Table 2 has A* after full-scale training",
     )
     figures = [label_plot(results, suffix), depth_plot(results, suffix), curve_plot(results, suffix)]
     for figure in figures:

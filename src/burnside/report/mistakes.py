@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from burnside.experiments.mistakes import PRESETS, Setting, run_preset
 from burnside.experiments.mistakes.analysis import COLUMNS, Summary, growth, summarise
 from burnside.learning import Comparison
 from burnside.report.page import Page
+from burnside.report.parts import Report, resources_of
 from burnside.report.plots import Plot, as_csv, plot
 from burnside.report.tables import number
 from burnside.report.theory_plots import covering_curves, reduction
@@ -21,7 +22,7 @@ __all__ = ["growth_plot", "mistakes_part", "ratio_plot"]
 Results = Sequence[tuple[Setting, Comparison]]
 
 
-def mistakes_part(page: Page, preset: str, report: Callable[[int, int], None], out: Path) -> None:
+def mistakes_part(page: Page, preset: str, report: Report, out: Path) -> None:
     """Measure, draw and write the part; figures and their data go to ``out/figures``."""
     settings, seeds = PRESETS[preset]
     total = 2 * seeds * len(settings)
@@ -31,7 +32,8 @@ def mistakes_part(page: Page, preset: str, report: Callable[[int, int], None], o
         finished[name] = done
         report(sum(finished.values()), total)
 
-    results = run_preset(preset, store=CellStore(Path("runs") / "mistakes"), progress=progress)
+    store = CellStore(Path("runs") / "mistakes")
+    results = run_preset(preset, store=store, workers=max(1, resources_of(report).workers), progress=progress)
     summary = summarise(results)
     page.text(
         "A mistake is an episode whose policy is more than ε worse than optimal (Def. 2); the executed policy is "

@@ -1,52 +1,86 @@
-"""``reproduce``: run the parts one after the other and write ``index.html``; a part that fails is shown as failed."""
+"""``reproduce``: run the parts one after the other and write ``index.html``; a part that fails is shown as failed.
+
+The ledger of claims stands on top. The report is written after every part, so that whatever ends the run leaves one
+that says what is missing; what has finished is kept under ``runs/``, and the same call goes on from there.
+"""
 
 from __future__ import annotations
 
+import copy
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
-from burnside.errors import UnknownName
+from burnside.errors import BurnsideError, UnknownName
+from burnside.report.claims import ledger_section, load
 from burnside.report.mistakes import mistakes_part
-from burnside.report.page import Page
+from burnside.report.page import Page, escape
+from burnside.report.parts import Part, PartProgress, PartState, Preset, Resources, View
 from burnside.report.ring1d import ring1d_part
+from burnside.report.ring3d import ring3d_part
 from burnside.report.theory import theory_part
 
-__all__ = ["PARTS", "Outcome", "Part", "Preset", "reproduce"]
+__all__ = ["PARTS", "Outcome", "Part", "Preset", "Resources", "reproduce"]
 
-Preset = Literal["smoke", "laptop", "study", "paper"]
-
-
-@dataclass(frozen=True)
-class Part:
-    """One part of the report.
-
-    Attributes:
-        title: heading of its section.
-        run: adds its results to the page; gets the preset, a function ``report(done, total)``, and the folder.
-    """
-
-    title: str
-    run: Callable[[Page, Preset, Callable[[int, int], None], Path], None]
-
-
+#: In the order in which they run. The seconds are for the time left and need not be exact.
 PARTS: dict[str, Part] = {
-    "theory": Part("What the symmetries save: verified quotients and exact counts", theory_part),
-    "mistakes": Part("Sample complexity, measured: mistakes on M and on its quotient", mistakes_part),
-    "ring1d": Part("The 1D cyclic game: DQN with and without canonicalization (Table 1, Fig. 4a)", ring1d_part),
+    "theory": Part(
+        "What the symmetries save: verified quotients and exact counts",
+        theory_part,
+        {"smoke": 3, "laptop": 8, "study": 8, "paper": 8},
+    ),
+    "mistakes": Part(
+        "Sample complexity, measured: mistakes on M and on its quotient",
+        mistakes_part,
+        {"smoke": 4, "laptop": 175, "study": 175, "paper": 175},
+    ),
+    "ring1d": Part(
+        "The 1D cyclic game: DQN with and without canonicalization (Table 1, Fig. 4a)",
+        ring1d_part,
+        {"smoke": 10, "laptop": 60, "study": 4_000, "paper": 4_000},
+    ),
+    "ring3d": Part(
+        "The 3D cyclic game: DQN and PPO, final returns and learning curves (Fig. 4b)",
+        ring3d_part,
+        {"smoke": 20, "laptop": 240, "study": 11_000, "paper": 5_000_000},
+    ),
 }
 
 
 @dataclass
 class Outcome:
-    """What :func:`reproduce` did: where the report is, how long each part took, and what failed."""
+    """What :func:`reproduce` did: where the report is, how long each part took, what failed, what was left undone."""
 
     path: Path
     seconds: dict[str, float] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    left: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """0 if all is well, 130 if it was stopped, 1 if a part failed."""
+        return 130 if self.left else 1 if self.failed else 0
+
+
+class _Silent:
+    """A view that shows nothing."""
+
+    def start(self, states: Sequence[PartState]) -> None:
+        pass
+
+    def change(self, state: PartState) -> None:
+        pass
+
+    def refresh(self) -> None:
+        pass
+
+    def note(self, sentence: str) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
 
 
 def reproduce(
@@ -54,47 +88,85 @@ def reproduce(
     *,
     preset: Preset = "laptop",
     only: Sequence[str] = (),
-    progress: Callable[[str, int, int], None] | None = None,
+    resources: Resources | None = None,
+    view: View | None = None,
 ) -> Outcome:
     """Run the parts and write ``out/index.html``.
+
+    A part that fails is shown as failed and the others still run. Ctrl-C stops after a checkpoint; the same call goes
+    on from there.
 
     Args:
         out: folder of the report.
         preset: how much to run; see the documentation.
         only: names of parts; all of them if empty.
-        progress: called with (part, done, total).
+        resources: engine, device and workers; results do not depend on them.
+        view: shows how far it is.
     """
     for name in only:
         if name not in PARTS:
             raise UnknownName("part of the report", name, PARTS)
     chosen = [name for name in PARTS if not only or name in only]
+    states = [PartState(name, PARTS[name].seconds.get(preset, 60.0)) for name in chosen]
     page = Page(
         "Burnside: sample complexity under symmetry",
         lead=f"What this machine computed with the preset '{preset}'. Every table says how to get it again.",
     )
+    ledger_section(page, load())
     outcome = Outcome(Path(out) / "index.html")
-    for name in chosen:
-        part = PARTS[name]
-        began = time.perf_counter()
-
-        def report(done: int, total: int, name: str = name) -> None:
-            if progress is not None:
-                progress(name, done, total)
-
-        page.section(part.title, id=name)
-        try:
-            part.run(page, preset, report, Path(out))
-        except Exception as error:  # any failure of one part must not cost the others
-            outcome.failed[name] = f"{type(error).__name__}: {error}"
-            page.text(f"This part failed: {outcome.failed[name]}")
-            page.html(f"<pre>{_last_frames(error)}</pre>")
-        outcome.seconds[name] = time.perf_counter() - began
-        page.text(f"Run again with: burnside reproduce --preset {preset} --only {name}")
-    page.write(outcome.path)
+    shown: View = _Silent() if view is None else view
+    shown.start(states)
+    try:
+        for state in states:
+            _set(state, "running", shown)
+            page.section(PARTS[state.name].title, id=state.name)
+            progress = PartProgress(state, shown, resources or Resources())
+            try:
+                PARTS[state.name].run(page, preset, progress, Path(out))
+                if progress.stopped:
+                    raise KeyboardInterrupt
+            except KeyboardInterrupt:
+                page.text("This part was stopped before its end.")
+                _set(state, "stopped", shown)
+                break
+            except Exception as error:  # any failure of one part must not cost the others
+                state.message = outcome.failed[state.name] = _sentence(error)
+                page.text(f"This part failed: {state.message}")
+                if not isinstance(error, BurnsideError):
+                    page.html(f"<pre>{_last_frames(error)}</pre>")
+            page.text(f"Run again with: burnside reproduce --preset {preset} --only {state.name}")
+            _set(state, "failed" if state.name in outcome.failed else "done", shown)
+            outcome.seconds[state.name] = state.seconds
+            _write(page, states, outcome.path)
+    finally:
+        shown.close()
+    outcome.left = tuple(state.name for state in states if state.status in ("waiting", "stopped"))
+    _write(page, states, outcome.path)
     return outcome
 
 
-def _last_frames(error: BaseException) -> str:
-    from burnside.report.page import escape
+def _set(state: PartState, status: str, view: View) -> None:
+    if status == "running":
+        state.began = time.monotonic()
+    else:
+        state.seconds = time.monotonic() - state.began
+        state.share = 1.0 if status == "done" else state.share
+    state.status = status  # type: ignore[assignment]
+    view.change(state)
 
+
+def _write(page: Page, states: Sequence[PartState], path: Path) -> None:
+    """Write the page as it is now; parts that have not run yet are named in it."""
+    shown = copy.deepcopy(page)
+    for state in states:
+        if state.status == "waiting":
+            shown.section(PARTS[state.name].title, id=state.name).text("Not run yet: the same command goes on here.")
+    shown.write(path)
+
+
+def _sentence(error: BaseException) -> str:
+    return str(error) if isinstance(error, BurnsideError) else f"{type(error).__name__}: {error}"
+
+
+def _last_frames(error: BaseException) -> str:
     return escape("".join(traceback.format_exception(error)[-6:]))

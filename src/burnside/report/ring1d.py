@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,10 @@ import numpy as np
 from burnside.experiments.ring1d import PAPER, Ring1D
 from burnside.experiments.ring1d.analysis import by_rule, growth, ratios, table
 from burnside.report.page import Page
+from burnside.report.parts import Report, run_sweep
 from burnside.report.plots import Plot, plot
 from burnside.report.tables import number, plus_minus
-from burnside.runs import Results, committed, read_results, sweep
+from burnside.runs import Results, committed, read_results
 from burnside.theory.bounds import Size, leading_log10
 
 __all__ = ["curves_plot", "ring1d_part", "times_plot"]
@@ -21,12 +21,10 @@ __all__ = ["curves_plot", "ring1d_part", "times_plot"]
 _COLOURS = {"baseline": "#d55e00", "canonical": "#0072b2", "augment": "#009e73", "equivariant": "#cc79a7"}
 
 
-def ring1d_part(page: Page, preset: str, report: Callable[[int, int], None], out: Path) -> None:
+def ring1d_part(page: Page, preset: str, report: Report, out: Path) -> None:
     """Run the sweep of the preset, then draw and tabulate it; the committed study is shown beside it."""
     folder = Path("runs") / "ring1d" / preset
-    outcome = sweep(Ring1D(), preset, folder, progress=report)
-    if outcome.failed:
-        raise RuntimeError(f"{len(outcome.failed)} cells failed: {next(iter(outcome.failed.values()))}")
+    run_sweep(Ring1D(), preset, folder, report)
     page.text(
         "DQN on the ring of App. C. A run has converged at the first episode at which the mean return of its last 100 "
         "training episodes reaches 95 % of the exact expected optimal return. Runs that never do are censored: they "

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Union, runtime_checkable
 
 from burnside.runs.cells import Cell
 from burnside.runs.folder import Progress
@@ -15,8 +15,8 @@ from burnside.runs.folder import Progress
 __all__ = ["CellState", "Display", "ProgressOption", "duration", "make_display", "time_left"]
 
 Status = Literal["waiting", "running", "elsewhere", "done", "skipped", "failed", "stopped"]
-#: How to show progress; a function is called with the number of finished cells and of all cells.
-ProgressOption = Literal["auto", "table", "lines", "none"] | Callable[[int, int], object]
+#: How to show progress; a function is called with the number of finished cells and of all cells. A display serves too.
+ProgressOption = Union[Literal["auto", "table", "lines", "none"], Callable[[int, int], object], "Display"]
 
 _LISTED = 12
 
@@ -40,6 +40,7 @@ class CellState:
         return min(1.0, self.progress.done / self.progress.total)
 
 
+@runtime_checkable
 class Display(Protocol):
     """Shows the states of all cells."""
 
@@ -88,7 +89,9 @@ def work_done(states: Mapping[str, CellState]) -> float:
 
 
 def make_display(option: ProgressOption) -> Display:
-    """The display that an option asks for."""
+    """The display that an option asks for; a display is taken as it is."""
+    if isinstance(option, Display):
+        return option
     if callable(option):
         return _Calling(option)
     if option == "none":

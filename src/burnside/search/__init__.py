@@ -1,10 +1,10 @@
 """Search for a way to a goal with any heuristic over any puzzle: batch-weighted A*, beam search, greedy descent.
 
-``puzzle`` says what a puzzle is (:class:`Puzzle`) and makes one of a cube; ``astar`` is the search of DeepCubeA, ``beam``
-and ``greedy`` are cheaper and take many states at once; ``result`` has what they give back. A heuristic is a function
-from states (uint8, one row each) to estimated distances, so a network, a table and a constant all do. Where it comes
-with a canonical form, states with the same form are taken for one; the moves that are returned always belong to the
-state that was given. Budgets are counts of nodes and moves, never seconds.
+``puzzle`` says what a puzzle is (:class:`Puzzle`) and makes one of a cube; ``astar`` is the search of DeepCubeA;
+``beam`` and ``greedy`` are cheaper and take many states at once; ``result`` has what they give back. A heuristic is a
+function from states (uint8, one row each) to estimated distances, so a network, a table and a constant all do. Where
+it comes with a canonical form, states with the same form are taken for one; the moves that are returned always belong
+to the state that was given. Budgets are counts of nodes and moves, never seconds.
 
 It may import ``burnside.agents``, ``burnside.envs`` and what lies below; numba is loaded when a search first runs.
 """

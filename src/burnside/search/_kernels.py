@@ -7,7 +7,7 @@ from numba import njit
 
 from burnside._types import AnyArray
 
-__all__ = ["admit", "fresh_rows", "pack", "permute_rows", "pop", "push_many", "rehash"]
+__all__ = ["admit", "fresh_rows", "inherit", "pack", "permute_rows", "pop", "push_many", "rehash"]
 
 _MIX_1 = np.uint64(0x9E3779B97F4A7C15)
 _MIX_2 = np.uint64(0xBF58476D1CE4E5B9)
@@ -48,7 +48,7 @@ def _hash(key: AnyArray) -> np.uint64:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _slot(table: AnyArray, keys: AnyArray, key: AnyArray) -> int:
+def _slot(table: AnyArray, keys: AnyArray, key: AnyArray) -> np.uint64:
     """Where the key is, or the empty slot where it belongs."""
     mask = np.uint64(table.shape[0] - 1)
     at = _hash(key) & mask
@@ -118,6 +118,14 @@ def admit(
             table[at] = count
             count += 1
     return count
+
+
+@njit(cache=True, nogil=True)
+def inherit(h: AnyArray, source: AnyArray, first: int, count: int) -> None:
+    """Give reopened nodes the heuristic of those they replace; in order, since a new one can be replaced at once."""
+    for node in range(first, count):
+        if source[node] >= 0:
+            h[node] = h[source[node]]
 
 
 @njit(cache=True, nogil=True)

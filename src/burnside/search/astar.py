@@ -117,13 +117,14 @@ class _Nodes:
 
     def value(self, first: int, puzzle: Puzzle, evaluator: Evaluator) -> int:
         """Fill in heuristics and goals of the nodes from ``first`` on; returns how many the heuristic was asked for."""
+        from burnside.search import _kernels
+
         rows = slice(first, self.count)
         self.goal[rows] = puzzle.is_goal(self.states[rows])
         source = self.source[rows]
         new = first + np.flatnonzero(source < 0)
         self.h[new] = evaluator(self.states[new], self.goal[new])
-        for node in first + np.flatnonzero(source >= 0):  # reopened states: few, and in order, since a chain can form
-            self.h[node] = self.h[self.source[node]]
+        _kernels.inherit(self.h, self.source, first, self.count)
         return len(new)
 
     def push(self, first: int, weight: float) -> None:

@@ -147,11 +147,11 @@ def beam(
         layers.append(_Layer(offered[kept], owner[kept], rows[kept] // moves, rows[kept] % moves))
         recent = [*recent, own[rows[kept]]][-config.memory :] if config.memory else []
         for row in leaders[h[leaders] < best_h[owner[leaders]]]:
-            k = int(owner[row])
-            best_h[k], best_state[k] = h[row], offered[row]
-            best_path[k] = [*_path(layers[:-1], int(rows[row]) // moves), int(rows[row]) % moves]
-        for k in set(last.owner.tolist()) - set(owner.tolist()) - set(done.tolist()):
-            results[k] = give_up(k, "no state is left to expand")
+            one = int(owner[row])
+            best_h[one], best_state[one] = h[row], offered[row]
+            best_path[one] = [*_path(layers[:-1], int(rows[row]) // moves), int(rows[row]) % moves]
+        for stuck in set(last.owner.tolist()) - set(owner.tolist()) - set(done.tolist()):
+            results[stuck] = give_up(stuck, "no state is left to expand")
     limit = f"depth limit of {config.depth} moves reached"
     return [give_up(k, limit) if found is None else found for k, found in enumerate(results)]
 

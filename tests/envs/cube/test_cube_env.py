@@ -101,7 +101,7 @@ def test_bad_parameters() -> None:
         ({"scramble": (5, 2)}, InvalidParameter),
         ({"time_limit": 0}, InvalidParameter),
         ({"observation": "pixels"}, InvalidParameter),
-        ({"render_mode": "rgb_array"}, InvalidParameter),
+        ({"render_mode": "human"}, InvalidParameter),
         ({"goal": "any"}, UnknownName),
         ({"symmetry": "rotation"}, UnknownName),
         ({"symmetry": "conjugation+inverse"}, NotVerified),

@@ -66,7 +66,7 @@ def sample_depth(spec: CubeSpec, depth: int, count: int, seed: int = 0, *, first
         states = two_states(pool[randint(seed, Stream.EVAL, number, len(pool))])
         turned: AnyArray = CubeSymmetry(spec, "position").act(randint(seed, Stream.EVAL, number + 1, 24), states)
         return turned
-    known = max(depth, deepest(spec))
+    known = 4 if depth <= 4 else max(depth, 6)  # few sizes, so that they are found again in the cache
     if spec.slices or spec.n == 2:
         layer = _layers_of_ball(spec.n, spec.slices, spec.goal, known)[depth]
         return layer[randint(seed, Stream.EVAL, number, len(layer))]

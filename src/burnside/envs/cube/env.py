@@ -15,6 +15,7 @@ from burnside._types import AnyArray
 from burnside.envs.cube.core import CubeSpec, draw_ansi, is_solved, move, one_hot
 from burnside.envs.cube.core import scramble as scrambled
 from burnside.envs.cube.pieces import check_states
+from burnside.envs.cube.render import draw_rgb
 from burnside.envs.cube.symmetry import CubeCanonicalizer, CubeSymmetry
 from burnside.errors import InvalidAction, InvalidParameter, MissingExtra
 
@@ -25,7 +26,7 @@ except ImportError:  # pragma: no cover - the whole module rests on it
 
 __all__ = ["CubeEnv"]
 
-_MODES = ["ansi"]
+_MODES = ["ansi", "rgb_array"]
 _OBSERVATIONS = ("stickers", "one-hot")
 
 
@@ -76,7 +77,7 @@ class CubeEnv(gym.Env[Any, Any]):
         if observation not in _OBSERVATIONS:
             raise InvalidParameter(f"observation must be one of {', '.join(_OBSERVATIONS)}, got {observation!r}")
         if render_mode is not None and render_mode not in _MODES:
-            raise InvalidParameter(f"render_mode must be 'ansi' or None, got {render_mode!r}")
+            raise InvalidParameter(f"render_mode must be 'ansi', 'rgb_array' or None, got {render_mode!r}")
         _ = CubeSymmetry(self.cube, symmetry).on_moves  # refuses what is no symmetry of the turns
         self._least, self._most, self.time_limit = int(least), int(most), int(time_limit)
         self._symmetry, self._one_hot, self.render_mode = symmetry, observation == "one-hot", render_mode
@@ -136,11 +137,13 @@ class CubeEnv(gym.Env[Any, Any]):
         terminated = bool(is_solved(self.cube, self.state))
         return self._observe(), -1.0, terminated, self._t >= self.time_limit and not terminated, {}
 
-    def render(self) -> str | None:
-        """The unfolded cube in terminal colours."""
+    def render(self) -> Any:
+        """The unfolded cube: text in terminal colours (``ansi``) or an image (``rgb_array``)."""
         if self.render_mode is None:
-            gym.logger.warn("render() was called without a render mode: give render_mode='ansi' to make")
+            gym.logger.warn("render() was called without a render mode: give render_mode='ansi' or 'rgb_array' to make")
             return None
         if self.state is None:
             raise InvalidAction("render was called before reset: call reset() first")
+        if self.render_mode == "rgb_array":
+            return draw_rgb(self.cube, self.state)
         return draw_ansi(self.cube, self.state, colour=True)

@@ -9,6 +9,7 @@ rotation.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -22,7 +23,7 @@ from burnside.envs.cube.pieces import corner_pieces, corner_places
 from burnside.envs.cube.symmetry import CubeCanonicalizer, CubeSymmetry
 from burnside.errors import InvalidModel, InvalidParameter
 
-__all__ = ["TWO_STATES", "Layers", "ball", "layers", "two_index", "two_states", "two_table", "two_values"]
+__all__ = ["TWO_STATES", "Layers", "ball", "layers", "two_index", "two_states", "two_table", "two_values", "walk"]
 
 #: States of the 2-cube up to rotation.
 TWO_STATES = 3_674_160
@@ -73,23 +74,32 @@ def _keys(spec: CubeSpec, states: AnyArray) -> AnyArray:
     return packed.view(f"V{8 * len(words)}").ravel()
 
 
-def _search(spec: CubeSpec, depth: int, form: CubeCanonicalizer | None) -> list[AnyArray]:
-    """The states of each layer; with a form, the representatives of the classes."""
-    if depth != int(depth) or depth < 0:
-        raise InvalidParameter(f"depth must be a whole number from 0 on, got {depth}")
+def walk(spec: CubeSpec, symmetry: str | None = None) -> Iterator[AnyArray]:
+    """The states of each layer, without end; with a symmetry, the representatives of the classes.
+
+    >>> [len(layer) for layer in itertools.islice(walk(CubeSpec(3), "conjugation+mirror"), 4)]
+    [1, 1, 5, 25]
+    """
+    form = None if symmetry is None else CubeCanonicalizer(CubeSymmetry(spec, symmetry))
     start = solved(spec, 1)
-    found = [start if form is None else form(start)[0]]
+    found = start if form is None else form(start)[0]
     # Turns can be undone, so a neighbour of layer d lies in layer d − 1, d or d + 1.
-    known = [_keys(spec, found[0])]
-    for _ in range(depth):
-        after = children(spec, found[-1]).reshape(-1, spec.n_stickers)
+    known = [_keys(spec, found)]
+    while True:
+        yield found
+        after = children(spec, found).reshape(-1, spec.n_stickers)
         if form is not None:
             after = form(after)[0]
         keys, where = np.unique(_keys(spec, after), return_index=True)
         new = ~np.isin(keys, np.concatenate(known[-2:]))
-        found.append(after[where[new]])
-        known.append(keys[new])
-    return found
+        found = after[where[new]]
+        known = [known[-1], keys[new]]
+
+
+def _search(spec: CubeSpec, depth: int, symmetry: str | None) -> list[AnyArray]:
+    if depth != int(depth) or depth < 0:
+        raise InvalidParameter(f"depth must be a whole number from 0 on, got {depth}")
+    return list(itertools.islice(walk(spec, symmetry), int(depth) + 1))
 
 
 def ball(spec: CubeSpec, depth: int) -> tuple[AnyArray, AnyArray]:
@@ -118,11 +128,11 @@ def layers(spec: CubeSpec, depth: int, symmetry: str | None = None) -> Layers:
     if symmetry is None:
         return Layers(counts)
     group = CubeSymmetry(spec, symmetry)
-    form = CubeCanonicalizer(group)
     if group.value_only:  # distances are kept but turns are not, so there is no quotient to search
+        form = CubeCanonicalizer(group)
         classes = [np.unique(_keys(spec, form(layer)[0])) for layer in raw]
     else:
-        classes = _search(spec, depth, form)
+        classes = _search(spec, depth, symmetry)
     return Layers(counts, tuple(len(layer) for layer in classes))
 
 

@@ -18,12 +18,20 @@ from burnside.experiments.ring3d.config import ALGORITHMS, PAPER, Setting
 from burnside.runs import Results, read_results
 from burnside.stats import bootstrap
 
-__all__ = ["Curve", "circling", "curves", "final", "references", "settings", "table"]
+__all__ = ["COLUMNS", "Curve", "circling", "curves", "final", "references", "settings", "table"]
 
 #: Readings of "final reward": the last policy played greedily, sampled; mean of the last five greedy evaluations; the
 #: last hundred training episodes.
 SCORES = ("greedy", "sampled", "late", "train")
 _BOARDS = 8_000  # of the policies that learn nothing
+#: Columns of the table; every row has all of them, None where one does not apply.
+COLUMNS = (
+    *("algorithm", "condition", "encoder", "seeds", "episodes", "updates"),
+    *("greedy_mean", "greedy_se", "greedy_low", "greedy_high"),
+    *("sampled_mean", "sampled_se", "sampled_low", "sampled_high"),
+    *("late_mean", "late_se", "train_mean", "train_se"),
+    *("solved", "cells", "mines", "paper_mean", "paper_se"),
+)
 
 
 def settings(results: Results) -> list[Setting]:
@@ -45,7 +53,7 @@ def final(results: Results, setting: Setting, score: str = "greedy") -> dict[int
 
 
 def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
-    """One row per setting with the paper's number beside it, then the policies that learned nothing.
+    """One row per setting with the paper's number beside it, then the policies that learned nothing; keys ``COLUMNS``.
 
     ``…_mean``, ``…_se``, ``…_low`` and ``…_high`` are over seeds (95 % bootstrap). ``solved``, ``cells`` and ``mines``
     describe greedy play: share of boards on which the goal was entered, different cells entered per episode, mines per
@@ -59,14 +67,14 @@ def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
 
 def _summary(results: Results, setting: Setting) -> dict[str, Any]:
     rows = _rows(results, setting)
-    row: dict[str, Any] = {
-        "algorithm": setting.algorithm,
-        "condition": setting.condition,
-        "encoder": setting.encoder,
-        "seeds": len(rows),
-        "episodes": max(int(r["episodes"]) for r in rows),
-        "updates": float(np.mean([r["total_updates"] for r in rows])),
-    }
+    row = _row(
+        algorithm=setting.algorithm,
+        condition=setting.condition,
+        encoder=setting.encoder,
+        seeds=len(rows),
+        episodes=max(int(r["episodes"]) for r in rows),
+        updates=float(np.mean([r["total_updates"] for r in rows])),
+    )
     for score in SCORES:
         values = final(results, setting, score)
         interval = bootstrap(values)
@@ -104,9 +112,13 @@ def _references(n: int) -> tuple[dict[str, Any], ...]:
         # over boards, not seeds: these policies have none
         error = float(episodes.returns.std(ddof=1) / math.sqrt(_BOARDS))
         kept = {key: summary[key] for key in ("solved", "cells", "mines")}
-        rows.append({"algorithm": name, score: summary["return"], score.replace("mean", "se"): error, **kept})
+        rows.append(_row(algorithm=name, **{score: summary["return"], score.replace("mean", "se"): error}, **kept))
     best = expected_optimal_return(spec, boards=1_000).value
-    return (*rows, {"algorithm": "optimum", "greedy_mean": best, "solved": 1.0})
+    return (*rows, _row(algorithm="optimum", greedy_mean=best, solved=1.0))
+
+
+def _row(**known: Any) -> dict[str, Any]:
+    return dict.fromkeys(COLUMNS) | known
 
 
 def circling(cells: int, n: int = 5, p_mine: float = 0.7, end_reward: float = 20.0, limit: int = 100) -> float:

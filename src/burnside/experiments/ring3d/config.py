@@ -92,7 +92,7 @@ PRESETS: dict[str, Plan] = {
         evaluate_every=20,
         boards=20,
         final_boards=200,
-        settings=tuple(s for s in SETTINGS if s.encoder == "pool" or (s.algorithm, s.condition) == ("dqn", "baseline")),
+        settings=tuple(s for s in SETTINGS if s.encoder == "pool"),
     ),
     "study": Plan(
         5,

@@ -40,6 +40,8 @@ class FlowConfig:
             points, with the encoded state beside every point).
         points: Points of a cloud.
         point_dim: Numbers of a point (position and colour: 6).
+        cloud_steps: Latest observation steps whose cloud is in the context; 0 for all. App. C has two observation steps
+            of 1024 points and a context of 1024: it can only be the latest.
         trunk: ``mlp`` or ``ditx`` (ManiFlow's transformer).
         layers: Blocks of the trunk.
         heads: Attention heads of ``ditx`` and of the value's pooling.
@@ -62,6 +64,7 @@ class FlowConfig:
     encoder: str = "flat"
     points: int = 0
     point_dim: int = 6
+    cloud_steps: int = 0
     trunk: str = "mlp"
     layers: int = 3
     heads: int = 4
@@ -90,6 +93,8 @@ class FlowConfig:
             )
         if self.encoder == "cloud" and self.points < 1:
             raise InvalidParameter("a cloud encoder needs points ≥ 1")
+        if not 0 <= self.cloud_steps <= self.n_obs:
+            raise InvalidParameter(f"cloud_steps is {self.cloud_steps}: give 0 (all) to n_obs = {self.n_obs}")
         if self.trunk == "ditx" and self.width % self.heads:
             raise InvalidParameter(f"heads = {self.heads} must divide the width {self.width}")
         if self.value_width % self.heads:
@@ -105,7 +110,7 @@ class FlowConfig:
     @property
     def context(self) -> int:
         """Tokens of the context."""
-        return self.n_obs * (self.points if self.encoder == "cloud" else 1)
+        return (self.cloud_steps or self.n_obs) * self.points if self.encoder == "cloud" else self.n_obs
 
     @property
     def chunk(self) -> tuple[int, int]:
@@ -143,13 +148,13 @@ PRESETS: dict[str, FlowConfig] = {
     "laptop": FlowConfig(
         obs_dim=9, act_dim=10, encoder="cloud", points=64, trunk="ditx", layers=3, heads=4, width=128, value_width=128
     ),
-    # App. C. One observation step of 1024 points gives the context of 1024; ManiFlow itself would use two.
+    # App. C. ManiFlow itself would have the clouds of both observation steps in the context: cloud_steps=2.
     "paper": FlowConfig(
         obs_dim=9,
         act_dim=10,
-        n_obs=1,
         encoder="cloud",
         points=1024,
+        cloud_steps=1,
         trunk="ditx",
         layers=12,
         heads=8,

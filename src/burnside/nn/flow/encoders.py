@@ -62,11 +62,12 @@ class CloudEncoder(torch.nn.Module):
         self.points = torch.nn.Sequential(*layers)
         self.state = StateEncoder(config)
         self.token_dim = 128 + self.state.token_dim
+        self.first = config.n_obs - (config.cloud_steps or config.n_obs)
 
     def forward(self, observation: Observation) -> torch.Tensor:
-        """``(batch, n_obs · points, 192)``."""
-        points = self.points(observation["cloud"])
-        state = self.state(observation)[:, :, None].expand(-1, -1, points.shape[2], -1)
+        """``(batch, steps · points, 192)``."""
+        points = self.points(observation["cloud"][:, self.first :])
+        state = self.state(observation)[:, self.first :, None].expand(-1, -1, points.shape[2], -1)
         return torch.cat([points, state], dim=-1).flatten(1, 2)
 
 

@@ -1,0 +1,171 @@
+"""What a run of chain PPO is, and the unit of every count in it: App. C leaves units open and contradicts itself."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from burnside.errors import InvalidParameter, UnknownName
+
+__all__ = ["BUDGETS", "PRESETS", "ROLLOUTS", "STATS", "TICKS", "FlowPPOConfig"]
+
+ROLLOUTS = ("decisions", "episodes")
+BUDGETS = ("env_steps", "decisions")
+TICKS = ("update", "minibatch")
+#: What is remembered of every rollout: means over its updates, and the updates made.
+STATS = ("policy_loss", "value_loss", "approx_kl", "clip_fraction", "updates")
+
+
+@dataclass(frozen=True)
+class FlowPPOConfig:
+    """Hyperparameters of PPO over chains; a *decision* is one call of the policy, a chunk of actions.
+
+    Attributes:
+        scenes: Environments in parallel.
+        rollout: How much a rollout collects, in units of ``rollout_unit``.
+        rollout_unit: ``decisions`` (of every scene) or ``episodes`` (finished, of all scenes together; the others are
+            cut and bootstrapped).
+        budget: How much in all, rounded up to whole rollouts.
+        budget_unit: ``env_steps`` (actions executed) or ``decisions``, over all scenes.
+        epochs: Passes over a rollout.
+        minibatch: Decisions per backward pass.
+        accumulate: Minibatches per update.
+        gamma: Discount per decision.
+        lam: λ of generalised advantage estimation, over decisions.
+        clip: The ratio is clipped to 1 ± this.
+        value_clip: The value may move by this before its loss is clipped; 0 switches the clip off.
+        value_weight: Weight of half the mean squared error of the value.
+        target_kl: The updates of a rollout end before the first whose KL estimate exceeds this; 0 switches it off.
+        normalize: Whether the advantages of a rollout are normalised.
+        critic_rollouts: Rollouts at the start in which only the value head learns.
+        critic_epochs: Passes over each of those.
+        train_encoder: Whether the encoder learns too; in App. C only trunk and value head do.
+        actor_rate: Learning rate of the trunk.
+        critic_rate: Learning rate of the value head.
+        rate_warmup: The rates rise linearly over this many ticks.
+        rate_tick: What a tick is: ``update`` or ``minibatch``.
+        weight_decay: Of AdamW.
+        grad_clip: Greatest norm of the gradient.
+    """
+
+    scenes: int = 64
+    rollout: int = 25
+    rollout_unit: str = "decisions"
+    budget: int = 200_000
+    budget_unit: str = "env_steps"
+    epochs: int = 3
+    minibatch: int = 400
+    accumulate: int = 1
+    gamma: float = 0.99
+    lam: float = 0.95
+    clip: float = 0.2
+    value_clip: float = 0.0
+    value_weight: float = 0.5
+    target_kl: float = 0.15
+    normalize: bool = True
+    critic_rollouts: int = 2
+    critic_epochs: int = 5
+    train_encoder: bool = False
+    actor_rate: float = 1e-4
+    critic_rate: float = 1e-3
+    rate_warmup: int = 0
+    rate_tick: str = "update"
+    weight_decay: float = 0.0
+    grad_clip: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense, in one sentence."""
+        for name, known in (("rollout_unit", ROLLOUTS), ("budget_unit", BUDGETS), ("rate_tick", TICKS)):
+            if getattr(self, name) not in known:
+                raise UnknownName(name.replace("_", " "), str(getattr(self, name)), known)
+        for name in ("scenes", "rollout", "budget", "epochs", "minibatch", "accumulate", "critic_epochs"):
+            if getattr(self, name) < 1:
+                raise InvalidParameter(f"{name} is {getattr(self, name)}: give at least 1")
+        for name in ("gamma", "lam"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise InvalidParameter(f"{name} is {getattr(self, name)}: give a number from 0 to 1")
+        for name in ("clip", "actor_rate", "critic_rate", "grad_clip"):
+            if not getattr(self, name) > 0:
+                raise InvalidParameter(f"{name} is {getattr(self, name)}: give a positive number")
+        for name in ("value_clip", "value_weight", "target_kl", "critic_rollouts", "rate_warmup", "weight_decay"):
+            if not getattr(self, name) >= 0:
+                raise InvalidParameter(f"{name} is {getattr(self, name)}: give 0 or more")
+
+    @property
+    def effective_batch(self) -> int:
+        """Decisions per update."""
+        return self.minibatch * self.accumulate
+
+    def rate(self, updates: int, minibatches: int) -> float:
+        """Factor of the learning rates in the warm-up, from what was done before this update."""
+        done = updates if self.rate_tick == "update" else minibatches
+        return min(1.0, (done + 1) / self.rate_warmup) if self.rate_warmup else 1.0
+
+    def describe(self, n_act: int, episode_steps: int) -> list[str]:
+        """Every count with its unit, and what follows from them, for episodes of ``episode_steps`` steps.
+
+        >>> print(*FlowPPOConfig.preset("paper").describe(8, 400), sep="\\n")
+        rollout: 500 episodes of at most 400 environment steps (50 decisions of 8) in 16 scenes = at most 25000 decisions
+        budget: 2000000 environment steps = at least 10.0 rollouts, 4 of them for the critic alone
+        update: 16 decisions × 128 minibatches = 2048 decisions; at most 12.2 updates (1562.5 minibatches) per epoch
+        rates: rise over 10000 ticks, one per minibatch = 6.4 rollouts with 1 epoch at full length
+        """
+        per_episode = -(-episode_steps // n_act)
+        if self.rollout_unit == "episodes":
+            decisions = self.rollout * per_episode
+            what = f"{self.rollout} episodes of at most {episode_steps} environment steps ({per_episode} decisions of "
+            what += f"{n_act}) in {self.scenes} scenes = at most {decisions} decisions"
+        else:
+            decisions = self.rollout * self.scenes
+            what = f"{self.rollout} decisions of {n_act} environment steps in each of {self.scenes} scenes = "
+            what += f"{decisions} decisions"
+        per_rollout = decisions * (n_act if self.budget_unit == "env_steps" else 1)
+        minibatches, updates = decisions / self.minibatch, decisions / self.effective_batch
+        per = updates if self.rate_tick == "update" else minibatches
+        unit = self.budget_unit.replace("env_", "environment ")
+        warm = f"rise over {self.rate_warmup} ticks, one per {self.rate_tick} = "
+        warm += f"{self.rate_warmup / (per * self.epochs):.1f} rollouts with {self.epochs} epoch"
+        warm += ("s" if self.epochs > 1 else "") + " at full length"
+        return [
+            f"rollout: {what}",
+            f"budget: {self.budget} {unit} = at least {self.budget / per_rollout:.1f} rollouts, "
+            f"{self.critic_rollouts} of them for the critic alone",
+            f"update: {self.minibatch} decisions × {self.accumulate} minibatches = {self.effective_batch} decisions; "
+            f"at most {updates:.1f} updates ({minibatches:.1f} minibatches) per epoch",
+            f"rates: {warm if self.rate_warmup else 'constant'}",
+        ]
+
+    @classmethod
+    def preset(cls, name: str, **changes: Any) -> FlowPPOConfig:
+        """A preset by name (``planar``, ``paper``), with fields changed."""
+        if name not in PRESETS:
+            raise UnknownName("flow PPO preset", name, PRESETS)
+        return replace(PRESETS[name], **changes)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for manifests and hashes."""
+        return asdict(self)
+
+
+PRESETS: dict[str, FlowPPOConfig] = {
+    "planar": FlowPPOConfig(),
+    # App. C. Its counts fit together only if the warm-up ticks once per minibatch (describe says what follows).
+    "paper": FlowPPOConfig(
+        scenes=16,
+        rollout=500,
+        rollout_unit="episodes",
+        budget=2_000_000,
+        epochs=1,
+        minibatch=16,
+        accumulate=128,
+        value_clip=0.2,
+        target_kl=0.03,
+        critic_rollouts=4,
+        critic_epochs=3,
+        actor_rate=1e-5,
+        critic_rate=2e-4,
+        rate_warmup=10_000,
+        rate_tick="minibatch",
+        weight_decay=1e-3,
+    ),
+}

@@ -1,0 +1,314 @@
+"""Rollouts of chains and PPO's updates on them, for one policy; everything random is counter-based."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from burnside._random import Stream, hash_u64, normal, randint
+from burnside._types import AnyArray, BoolArray, FloatArray, IntArray
+from burnside.agents.flow_ppo.config import STATS, FlowPPOConfig
+from burnside.agents.flow_ppo.env import ChunkEnv
+from burnside.agents.gaussian_ppo.env import State, update_rows
+from burnside.agents.ppo.gae import advantages
+from burnside.errors import InvalidParameter
+from burnside.nn._torch import torch
+from burnside.nn.flow import FlowPolicy
+from burnside.nn.flow.optim import module_arrays, optimizer_arrays, restore_module, restore_optimizer
+
+__all__ = ["FlowLog", "FlowPPO", "clipped_value_loss"]
+
+_COLUMNS = ("returns", "lengths", "success", "steps", "rollout")
+
+
+@dataclass(frozen=True)
+class FlowLog:
+    """What a learner did: one entry per episode in the order of their ends, and in ``stats`` one per rollout.
+
+    Attributes:
+        seed: Whose log it is.
+        returns: Return of the training episode (the sampler is noisy), as the environment sums rewards.
+        lengths: Its environment steps.
+        success: Whether it was one.
+        steps: Environment steps executed, over all scenes, when it ended.
+        rollout: In which rollout it ended, from 0.
+        stats: Per rollout: ``policy_loss``, ``value_loss``, ``approx_kl``, ``clip_fraction`` (means over updates) and
+            ``updates``.
+    """
+
+    seed: int
+    returns: FloatArray
+    lengths: IntArray
+    success: BoolArray
+    steps: IntArray
+    rollout: IntArray
+    stats: dict[str, FloatArray]
+
+
+def clipped_value_loss(value: torch.Tensor, old: torch.Tensor, target: torch.Tensor, clip: float) -> torch.Tensor:
+    """Half the squared error per row; with a clip, the larger one of it and that of ``old ± clip``.
+
+    >>> one = torch.tensor([1.0])
+    >>> clipped_value_loss(one, one * 0, one, 0.2), clipped_value_loss(one, one * 0, one, 0.0)
+    (tensor([0.3200]), tensor([0.]))
+    """
+    loss = (value - target).square()
+    if clip > 0:
+        bounded = old + (value - old).clamp(-clip, clip)
+        loss = torch.maximum(loss, (bounded - target).square())
+    return 0.5 * loss
+
+
+class FlowPPO:
+    """A policy that is being improved, between two rollouts."""
+
+    def __init__(self, config: FlowPPOConfig, policy: FlowPolicy, env: ChunkEnv, seed: int = 0) -> None:
+        """Before the first rollout; ``policy`` is trained in place."""
+        if policy.config.sigma <= 0:
+            raise InvalidParameter("PPO needs a noisy sampler: give the policy sigma > 0")
+        self.config, self.policy, self.env, self.seed = config, policy, env, seed
+        parts: list[dict[str, Any]] = [
+            {"params": list(policy.trunk.parameters()), "lr": config.actor_rate, "full": config.actor_rate},
+            {"params": list(policy.value_head.parameters()), "lr": config.critic_rate, "full": config.critic_rate},
+        ]
+        encoder = list(policy.encoder.parameters())
+        if config.train_encoder and encoder:
+            parts.append({"params": encoder, "lr": config.actor_rate, "full": config.actor_rate})
+        self.optimizer = torch.optim.AdamW(parts, weight_decay=config.weight_decay)
+        scenes = config.scenes
+        self.decisions = 0  # of every scene
+        self.env_steps = 0  # of all scenes
+        self.rollouts = self.updates = self.minibatches = self.epochs = 0
+        self.episode = scenes  # the next one to begin
+        self.total, self.length = np.zeros(scenes), np.zeros(scenes, dtype=np.int64)
+        self.state: State = env.reset_batch(np.full(scenes, seed, dtype=np.int64), np.arange(scenes))
+        self.rows: list[tuple[float, ...]] = []
+        self.stats: list[tuple[float, ...]] = []
+
+    @property
+    def identity(self) -> str:
+        """What a checkpoint must agree on before it may be resumed; the budget may be raised."""
+        own = {k: v for k, v in self.config.to_json().items() if k != "budget"}
+        flow = self.policy.config.to_json()
+        return json.dumps({"flow_ppo": own, "policy": flow, "env": self.env.name, "seed": self.seed})
+
+    @property
+    def spent(self) -> int:
+        """How much of the budget is used, in its unit."""
+        return self.env_steps if self.config.budget_unit == "env_steps" else self.decisions * self.config.scenes
+
+    @property
+    def critic_only(self) -> bool:
+        """Whether the actor still stands still."""
+        return self.rollouts < self.config.critic_rollouts
+
+    def describe(self) -> list[str]:
+        """Every count with its unit, see :meth:`FlowPPOConfig.describe`."""
+        return self.config.describe(self.policy.config.n_act, self.env.episode_steps)
+
+    def iterate(self) -> None:
+        """One rollout and its updates."""
+        seen = self._rollout()
+        self._learn(seen)
+        self.rollouts += 1
+
+    # ------------------------------------------------------------------ rollout
+
+    def _draw(self) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """The noise of the next decision of every scene, and the noisy step with ``single_step``."""
+        policy, scenes = self.policy, self.config.scenes
+        size = int(np.prod(policy.noise_shape))
+        first = self.decisions * scenes
+        draws = normal(self.seed, Stream.POLICY, first * size + np.arange(scenes * size)).astype(np.float32)
+        noise = torch.from_numpy(draws.reshape(scenes, *policy.noise_shape)).to(policy.device)
+        if policy.config.logprob != "single_step":
+            return noise, None
+        which = randint(self.seed, Stream.EXPLORE, first + np.arange(scenes), policy.config.steps)
+        return noise, torch.from_numpy(which).to(policy.device)
+
+    @torch.no_grad()
+    def _rollout(self) -> dict[str, Any]:
+        """Arrays ``(decisions, scenes, …)``."""
+        config, policy, env = self.config, self.policy, self.env
+        parts: dict[str, list[Any]] = {}
+        finished, begun = 0, self.decisions
+        observed = env.observe_batch(self.state)
+        while True:
+            if config.rollout_unit == "decisions" and self.decisions - begun >= config.rollout:
+                break
+            if config.rollout_unit == "episodes" and finished >= config.rollout:
+                break
+            tokens = policy.encode(observed)
+            noise, which = self._draw()
+            chain = policy.decide(tokens, noise, which)
+            value = policy.value(tokens)
+            step = env.step_chunk(self.state, policy.executed(chain.path[:, -1]).cpu().numpy())
+            ended = step.terminated | step.truncated
+            found = {
+                **{f"obs/{name}": array for name, array in observed.items()},
+                "path": chain.path.cpu().numpy(),
+                "log_prob": chain.log_prob.cpu().numpy(),
+                "value": value.cpu().numpy(),
+                "reward": step.reward,
+                "terminated": step.terminated,
+                "ended": ended,
+            }
+            if which is not None:
+                found["which"] = which.cpu().numpy()
+            self.state = step.state
+            self.decisions += 1
+            self.env_steps += int(step.steps.sum())
+            self.total += step.reward
+            self.length += step.steps
+            # V of where the chunk led, before any reset: a truncated episode bootstraps from it.
+            observed = env.observe_batch(self.state)
+            found["next_value"] = policy.value(policy.encode(observed)).cpu().numpy()
+            if ended.any():
+                finished += int(ended.sum())
+                self._restart(np.flatnonzero(ended), step.success)
+                observed = env.observe_batch(self.state)
+            for name, array in found.items():
+                parts.setdefault(name, []).append(array)
+        return {name: np.stack(arrays) for name, arrays in parts.items()}
+
+    def _restart(self, over: IntArray, success: BoolArray) -> None:
+        for i in over:
+            self.rows.append(
+                (
+                    float(self.total[i]),
+                    float(self.length[i]),
+                    float(success[i]),
+                    float(self.env_steps),
+                    float(self.rollouts),
+                )
+            )
+        self.total[over], self.length[over] = 0.0, 0
+        numbers = self.episode + np.arange(over.size)
+        self.episode += over.size
+        new = self.env.reset_batch(np.full(over.size, self.seed, dtype=np.int64), numbers)
+        self.state = update_rows(self.state, over, new)
+
+    # ------------------------------------------------------------------ updates
+
+    def _learn(self, seen: Mapping[str, AnyArray]) -> None:
+        config = self.config
+        columns = (seen[k].T for k in ("reward", "value", "next_value", "terminated", "ended"))
+        advantage = advantages(*columns, config.gamma, config.lam).T
+        flat = {name: array.reshape(-1, *array.shape[2:]) for name, array in seen.items()}
+        flat["target"] = (advantage + seen["value"]).astype(np.float32).ravel()
+        if config.normalize and advantage.size > 1:
+            advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+        flat["advantage"] = advantage.astype(np.float32).ravel()
+        count, frozen = len(flat["target"]), self.critic_only
+        totals = np.zeros(len(STATS) - 1)
+        made = 0
+        for _ in range(config.critic_epochs if frozen else config.epochs):
+            keys = hash_u64(self.seed, Stream.REPLAY, np.uint64(self.epochs) * np.uint64(2**32) + np.arange(count, dtype=np.uint64))
+            order = np.argsort(keys, kind="stable")
+            self.epochs += 1
+            stop = False
+            for at in range(0, count, config.effective_batch):
+                group = order[at : at + config.effective_batch]
+                stats = self._accumulate(flat, group, frozen)
+                self.minibatches += -(-len(group) // config.minibatch)
+                if not frozen and 0 < config.target_kl < stats[2]:
+                    stop = True
+                    break
+                params = [p for g in self.optimizer.param_groups for p in g["params"] if p.grad is not None]
+                torch.nn.utils.clip_grad_norm_(params, config.grad_clip)
+                self.optimizer.step()
+                self.updates += 1
+                made += 1
+                totals += stats
+            if stop:
+                break
+        self.optimizer.zero_grad(set_to_none=True)
+        self.stats.append((*(float(x) for x in totals / max(1, made)), float(made)))
+
+    def _accumulate(self, flat: Mapping[str, AnyArray], group: IntArray, frozen: bool) -> FloatArray:
+        """Gradients of one update, minibatch by minibatch; returns the statistics."""
+        config = self.config
+        scale = config.rate(self.updates, self.minibatches)
+        for part in self.optimizer.param_groups:
+            part["lr"] = scale * part["full"]
+        self.optimizer.zero_grad(set_to_none=True)
+        out = np.zeros(len(STATS) - 1)
+        for first in range(0, len(group), config.minibatch):
+            rows = group[first : first + config.minibatch]
+            loss, stats = self._loss(flat, rows, frozen)
+            share = len(rows) / len(group)
+            (loss * share).backward()
+            out += share * stats
+        return out
+
+    def _loss(self, flat: Mapping[str, AnyArray], rows: IntArray, frozen: bool) -> tuple[torch.Tensor, FloatArray]:
+        config, policy = self.config, self.policy
+
+        def pick(name: str) -> torch.Tensor:
+            return torch.from_numpy(np.ascontiguousarray(flat[name][rows])).to(policy.device)
+
+        observed = {name.removeprefix("obs/"): flat[name][rows] for name in flat if name.startswith("obs/")}
+        with torch.set_grad_enabled(config.train_encoder and not frozen):
+            tokens = policy.encode(observed)
+        value = policy.value(tokens)
+        value_loss = clipped_value_loss(value, pick("value"), pick("target"), config.value_clip).mean()
+        if frozen:
+            return config.value_weight * value_loss, np.array([0.0, float(value_loss.detach()), 0.0, 0.0])
+        which = pick("which") if "which" in flat else None
+        log_ratio = policy.log_prob(tokens, pick("path"), which) - pick("log_prob")
+        ratio = log_ratio.exp()
+        gain = pick("advantage")
+        policy_loss = -torch.minimum(ratio * gain, ratio.clamp(1 - config.clip, 1 + config.clip) * gain).mean()
+        with torch.no_grad():
+            kl = ((ratio - 1) - log_ratio).mean()
+            clipped = ((ratio - 1).abs() > config.clip).to(torch.float32).mean()
+        stats = np.array([float(x) for x in (policy_loss.detach(), value_loss.detach(), kl, clipped)])
+        return policy_loss + config.value_weight * value_loss, stats
+
+    # ------------------------------------------------------------------ results and checkpoints
+
+    def log(self) -> FlowLog:
+        """Everything so far."""
+        rows = np.array(self.rows, dtype=np.float64).reshape(-1, len(_COLUMNS))
+        returns, lengths, success, steps, rollout = rows.T.copy()
+        stats = np.array(self.stats).reshape(-1, len(STATS))
+        return FlowLog(
+            self.seed,
+            returns,
+            lengths.astype(np.int64),
+            success > 0,
+            steps.astype(np.int64),
+            rollout.astype(np.int64),
+            dict(zip(STATS, stats.T.copy(), strict=True)),
+        )
+
+    _COUNTERS = ("decisions", "env_steps", "rollouts", "updates", "minibatches", "epochs", "episode")
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """Everything needed to go on, as plain arrays; the moment is between two rollouts."""
+        out: dict[str, AnyArray] = {f"state/{name}": np.array(array) for name, array in self.state.items()}
+        out["counters"] = np.array([getattr(self, name) for name in self._COUNTERS], dtype=np.int64)
+        out["total"], out["length"] = self.total.copy(), self.length.copy()
+        out["log/rows"] = np.array(self.rows, dtype=np.float64).reshape(-1, len(_COLUMNS))
+        out["log/stats"] = np.array(self.stats, dtype=np.float64).reshape(-1, len(STATS))
+        return out | module_arrays(self.policy, "policy") | optimizer_arrays(self.optimizer, "adam")
+
+    def restore(self, arrays: Mapping[str, AnyArray]) -> FlowPPO:
+        """Go on from the arrays of a learner of the same configuration."""
+        for name, array in self.arrays().items():
+            vary = name in ("log/rows", "log/stats")
+            if name not in arrays or (arrays[name].shape != array.shape and not vary):
+                raise InvalidParameter(f"these arrays do not belong to this run: {name} is missing or of other shape")
+        restore_module(self.policy, arrays, "policy")
+        restore_optimizer(self.optimizer, arrays, "adam")
+        self.state = {name: np.array(arrays[f"state/{name}"]) for name in self.state}
+        for name, value in zip(self._COUNTERS, arrays["counters"].tolist(), strict=True):
+            setattr(self, name, value)
+        self.total, self.length = np.array(arrays["total"]), np.array(arrays["length"])
+        self.rows = [tuple(row) for row in np.asarray(arrays["log/rows"]).tolist()]
+        self.stats = [tuple(row) for row in np.asarray(arrays["log/stats"]).tolist()]
+        return self

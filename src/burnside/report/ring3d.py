@@ -1,0 +1,118 @@
+"""The 3D game in the report: final returns beside the paper's, and the learning curves of Fig. 4b."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from burnside.experiments.ring3d import PAPER, Ring3D, Setting
+from burnside.experiments.ring3d.analysis import circling, curves, table
+from burnside.experiments.ring3d.config import ALGORITHMS
+from burnside.report.page import Page
+from burnside.report.parts import Report, run_sweep
+from burnside.report.plots import Plot, plot
+from burnside.report.tables import number, plus_minus
+from burnside.runs import Results, committed, read_results
+
+__all__ = ["curve_plots", "ring3d_part", "show"]
+
+#: As in the 1D part: a condition is a colour; the encoder is the line.
+_COLOURS = {"baseline": "#d55e00", "canonical": "#0072b2", "augment": "#009e73", "equivariant": "#cc79a7"}
+_LINES = {"pool": "-", "flatten": "--"}
+
+
+def ring3d_part(page: Page, preset: str, report: Report, out: Path) -> None:
+    """Run the sweep of the preset, then tabulate and draw it; the committed study is shown beside it."""
+    folder = Path("runs") / "ring3d" / preset
+    run_sweep(Ring3D(), preset, folder, report)
+    page.text(
+        "DQN and PPO on the 3D game of App. C, N = 5. The paper gives one number per condition and neither the "
+        "algorithm nor how the policy was played, so greedy and sampled play of both are shown. 'pool' is the paper's "
+        "encoder, which averages over all cells; 'flatten' keeps places.",
+        f"Why a trained policy can end below a random one: a policy that ignores the board and is played greedily runs "
+        f"in a circle of a few cells, and pays for a mine on 70 % of 100 steps unless the goal happens to lie on it, "
+        f"which gives {circling(2):.1f} to {circling(5):.1f} for circles of two to five cells; the paper's baseline "
+        f"has {plus_minus(*PAPER['baseline'])}.",
+    )
+    show(page, folder, f"This machine, preset '{preset}': burnside sweep ring3d --preset {preset}", out)
+    study = committed("ring3d")
+    if study is not None:
+        show(page, study, "The committed study: burnside sweep ring3d --preset study", out, suffix="-study")
+
+
+def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "") -> None:
+    """Add one folder of results to the page."""
+    results = read_results(folder, allow_missing=True)
+    headers = [
+        *("algorithm", "condition", "encoder", "seeds", "episodes", "updates"),
+        *("greedy ± SE", "95 %", "sampled ± SE", "last 5 greedy", "solved", "cells", "paper"),
+    ]
+    page.table(headers, [_cells(row) for row in table(folder, allow_missing=True)], caption)
+    for figure in curve_plots(results, suffix):
+        figure.save(out / "figures")
+        page.figure(figure.svg, figure.caption)
+
+
+def _cells(row: dict[str, Any]) -> list[object]:
+    learned = row["seeds"] is not None
+    low, high = row["greedy_low"], row["greedy_high"]
+    return [
+        row["algorithm"].upper() if learned else row["algorithm"],
+        row["condition"] or "",
+        row["encoder"] or "",
+        row["seeds"],
+        row["episodes"],
+        number(None if row["updates"] is None else round(row["updates"])),
+        plus_minus(row["greedy_mean"], row["greedy_se"]),
+        f"{low:.1f} to {high:.1f}" if low is not None and high is not None and row["seeds"] > 1 else "–",
+        plus_minus(row["sampled_mean"], row["sampled_se"]),
+        plus_minus(row["late_mean"], row["late_se"]),
+        f"{row['solved']:.0%}",
+        number(None if row["cells"] is None else round(row["cells"], 1)),
+        plus_minus(row["paper_mean"], row["paper_se"]),
+    ]
+
+
+def curve_plots(results: Results, suffix: str = "", window: int = 100) -> list[Plot]:
+    """Fig. 4b, one plot per algorithm: moving averages of the training return, with 95 % bootstrap bands over seeds."""
+    found = curves(results, window=window)
+    out = []
+    for algorithm in ALGORITHMS:
+        mine = [curve for curve in found if curve.setting.algorithm == algorithm]
+        if not mine:
+            continue
+
+        def draw(figure: Any, mine: Any = mine) -> None:
+            axes = figure.subplots()
+            for curve in mine:
+                setting: Setting = curve.setting
+                colour = _COLOURS[setting.condition]
+                label = f"{setting.condition}, {setting.encoder}"
+                axes.plot(curve.episode, curve.mean, color=colour, linestyle=_LINES[setting.encoder], label=label)
+                if curve.seeds > 1:
+                    axes.fill_between(curve.episode, curve.low, curve.high, color=colour, alpha=0.15, linewidth=0)
+            for condition, (mean, _) in PAPER.items():
+                axes.axhline(mean, color=_COLOURS[condition], linestyle=":", linewidth=1)
+            axes.set(xlabel="episode", ylabel="training return", ylim=(-75, 22))
+            axes.legend()
+
+        rows = [
+            (curve.setting.condition, curve.setting.encoder, curve.seeds, *map(float, point))
+            for curve in mine
+            for point in zip(curve.episode, curve.mean, curve.low, curve.high, strict=True)
+        ]
+        caption = (
+            f"Fig. 4b, {algorithm.upper()}: training return, moving average over {window} episodes (fewer at the "
+            f"start), mean over seeds with a 95 % bootstrap band; dotted: the paper's final rewards."
+        )
+        out.append(
+            plot(
+                f"fig4b-ring3d-{algorithm}{suffix}",
+                caption,
+                draw,
+                ("condition", "encoder", "seeds", "episode", "mean", "low", "high"),
+                rows,
+                watermark="single seed" if min(curve.seeds for curve in mine) < 2 else None,
+            )
+        )
+    return out

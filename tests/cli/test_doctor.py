@@ -1,0 +1,127 @@
+"""``burnside doctor``, ``--version`` and ``completion``."""
+
+import importlib
+import importlib.metadata
+import json
+import shutil
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import burnside
+from burnside.cli import doctor, main
+from burnside.cli.doctor import satisfies
+
+
+def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
+    code = main(list(argv))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "--version") == (0, f"burnside {burnside.__version__}\n", "")
+
+
+def test_all_is_well_here(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "doctor")
+    assert code == 0 and "everything that is needed works" in out and "\x1b[" not in out
+    code, out, _ = run(capsys, "doctor", "--json")
+    found = json.loads(out)
+    assert code == 0 and found["ok"] and set(found) == {"ok", "machine", "core", "extras", "numbers", "tools"}
+    names = {line["what"] for line in found["core"]}
+    assert {"numpy", "scipy", "igraph", "tyro", "self-test"} <= names
+    assert {"envs", "learn", "ray", "slurm", "sb3", "robot", "track", "docs", "dev"} <= {
+        line["what"] for line in found["extras"]
+    }
+    assert {"threads", "BLAS", "device"} == {line["what"] for line in found["numbers"]}
+    assert {"OSMesa", "EGL", "Chromium", "C compiler"} == {line["what"] for line in found["tools"]}
+
+
+def without(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
+    real = importlib.metadata.version
+
+    def version(name: str) -> str:
+        if name in missing:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return real(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+
+
+def test_a_missing_extra_is_named_with_its_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without(monkeypatch, "ray")
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    code, out, _ = run(capsys, "doctor", "--json")
+    found = json.loads(out)
+    ray = next(line for line in found["extras"] if line["what"] == "ray")
+    assert code == 0 and ray["status"] == "missing" and "[ray]" in ray["remedy"] and "pip install" in ray["remedy"]
+    browser = next(line for line in found["tools"] if line["what"] == "Chromium")
+    assert browser["status"] == "missing" and "apt install chromium" in browser["remedy"]
+
+
+def test_a_missing_needed_package_is_an_error(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without(monkeypatch, "igraph")
+    code, out, _ = run(capsys, "doctor")
+    assert code == 1 and "BROKEN" in out and "pip install 'igraph>=" in out and "1 needed things are broken" in out
+
+
+def test_a_package_that_cannot_be_imported_is_an_error(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = importlib.import_module
+
+    def load(name: str, package: str | None = None) -> Any:
+        if name == "sympy":
+            raise OSError("libgmp.so: wrong ELF class")
+        return real(name, package)
+
+    monkeypatch.setattr(importlib, "import_module", load)
+    code, out, _ = run(capsys, "doctor", "--json")
+    sympy = next(line for line in json.loads(out)["core"] if line["what"] == "sympy")
+    assert code == 1 and sympy["status"] == "broken" and "wrong ELF class" in sympy["detail"]
+
+
+@pytest.mark.parametrize(
+    ("version", "bounds", "good"),
+    [
+        ("2.4.6", ">=1.26", True),
+        ("1.25.9", ">=1.26", False),
+        ("1.10", ">=1.9", True),
+        ("1.0", ">=1.0.0", True),
+        ("2.13.0+cpu", "==2.13.0", True),
+        ("3.10.1", ">=3.3.7,<3.10", False),
+        ("3.9", ">=3.3.7,<3.10", True),
+        ("1", "!=1", False),
+        ("1", "", True),
+    ],
+)
+def test_bounds(version: str, bounds: str, good: bool) -> None:
+    assert satisfies(version, bounds) is good
+
+
+def test_requirements_are_those_of_the_package() -> None:
+    found = doctor.requirements()
+    assert ("numpy", ">=1.26", "") in {(r.name, r.bounds, r.extra) for r in found}
+    assert ("robosuite", "==1.5.2", "robot") in {(r.name, r.bounds, r.extra) for r in found}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_completion(capsys: pytest.CaptureFixture[str], shell: str) -> None:
+    code, out, _ = run(capsys, "completion", shell)
+    assert code == 0 and "burnside" in out and "reproduce" in out and "claims" in out
+    if shutil.which(shell):
+        subprocess.run([shell, "-n"], input=out, text=True, check=True, capture_output=True)
+    assert run(capsys, "completion", "fisch")[0] == 2
+
+
+def test_version_is_quick_because_nothing_else_is_loaded() -> None:
+    code = "import sys; from burnside.cli import main; main(['--version']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"numpy", "tyro", "torch"} & set(done.stdout.split())

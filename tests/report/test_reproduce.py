@@ -1,0 +1,275 @@
+"""``reproduce``: the order of parts, failures, Ctrl-C, kill −9, and what is shown meanwhile."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from tests.runs.toy import ToyJob, starts
+
+from burnside.cli import main
+from burnside.cli import reproduce as command
+from burnside.errors import InvalidParameter, UnknownName
+from burnside.report import reproduce as module
+from burnside.report.page import Page
+from burnside.report.parts import Part, PartProgress, PartState, Resources, resources_of, run_sweep, time_left
+
+REPO = Path(__file__).resolve().parents[2]
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(REPO), "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+
+
+@pytest.fixture
+def parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Part]:
+    """No parts but those a test puts in, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    chosen: dict[str, Part] = {}
+    monkeypatch.setattr(module, "PARTS", chosen)
+    return chosen
+
+
+class Recorder:
+    """A view that writes everything down."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, str]] = []
+        self.states: Sequence[PartState] = ()
+        self.closed = 0
+
+    def start(self, states: Sequence[PartState]) -> None:
+        self.states = states
+
+    def change(self, state: PartState) -> None:
+        self.events.append((state.name, state.status))
+
+    def refresh(self) -> None:
+        self.events.append(("", self.states[0].detail))
+
+    def note(self, sentence: str) -> None:
+        self.events.append(("note", sentence))
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def says(text: str) -> Part:
+    def run(page: Page, preset: str, report: PartProgress, out: Path) -> None:
+        report(1, 2)
+        page.text(text)
+
+    return Part(text.title(), run, {"smoke": 1.0})
+
+
+def raises(error: BaseException) -> Part:
+    def run(page: Page, *_: Any) -> None:
+        page.text("so far")
+        raise error
+
+    return Part("Raises", run)
+
+
+# ---------------------------------------------------------------------- in this process
+
+
+def test_the_parts_run_in_order_below_the_ledger(parts: dict[str, Part]) -> None:
+    parts.update(one=says("first words"), two=says("second words"))
+    view = Recorder()
+    outcome = module.reproduce("out", preset="smoke", view=view)
+    page = outcome.path.read_text(encoding="utf-8")
+    assert (
+        outcome.exit_code == 0 and not outcome.failed and not outcome.left and list(outcome.seconds) == ["one", "two"]
+    )
+    places = [page.index(f'<section id="{key}">') for key in ("claims", "one", "two")]
+    assert places == sorted(places) and "first words" in page and "second words" in page and "Not run yet" not in page
+    assert [e for e in view.events if e[0]] == [
+        ("one", "running"),
+        ("one", "done"),
+        ("two", "running"),
+        ("two", "done"),
+    ]
+    assert ("", "1 of 2") in view.events and view.closed == 1
+    outcome = module.reproduce("out", preset="smoke", only=["two"])
+    assert "first words" not in outcome.path.read_text(encoding="utf-8")
+    with pytest.raises(UnknownName, match="did you mean 'two'"):
+        module.reproduce("out", only=["tow"])
+
+
+def test_a_part_that_fails_costs_only_itself(parts: dict[str, Part], capsys: pytest.CaptureFixture[str]) -> None:
+    parts.update(
+        bad=raises(RuntimeError("no <luck>")), worse=raises(InvalidParameter("give a number")), good=says("fine words")
+    )
+    code = main(["reproduce", "--preset", "smoke"])
+    captured = capsys.readouterr()
+    page = Path("report/index.html").read_text(encoding="utf-8")
+    assert code == 1 and "bad failed: RuntimeError: no <luck>" in captured.err and "good: done" in captured.out
+    assert "no &lt;luck&gt;" in page and "no <luck>" not in page and "so far" in page and "fine words" in page
+    assert page.count("Traceback") == 1, "a sentence for the user needs no traceback"
+    assert "This part failed: give a number" in page
+
+
+def test_ctrl_c_in_a_part_leaves_a_report_that_says_so(
+    parts: dict[str, Part], capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts.update(one=says("first words"), two=raises(KeyboardInterrupt()), three=says("third words"))
+    code = main(["reproduce", "--preset", "smoke"])
+    out = capsys.readouterr().out
+    page = Path("report/index.html").read_text(encoding="utf-8")
+    assert code == 130 and "stopped; left: two, three" in out
+    assert "first words" in page and "stopped before its end" in page and "Not run yet" in page
+    parts["two"] = says("second words")
+    assert main(["reproduce", "--preset", "smoke"]) == 0
+    assert "Not run yet" not in Path("report/index.html").read_text(encoding="utf-8")
+
+
+def test_a_report_is_there_after_every_part(parts: dict[str, Part]) -> None:
+    seen: list[str] = []
+
+    def look(page: Page, *_: Any) -> None:
+        seen.append(Path("out/index.html").read_text(encoding="utf-8"))
+
+    parts.update(one=says("first words"), two=Part("Look", look), three=says("third words"))
+    module.reproduce("out", preset="smoke")
+    assert "first words" in seen[0] and "third words" not in seen[0] and seen[0].count("Not run yet") == 2
+
+
+def test_resources_reach_the_parts(parts: dict[str, Part], capsys: pytest.CaptureFixture[str]) -> None:
+    seen: list[Resources] = []
+    parts["look"] = Part("Look", lambda page, preset, report, out: seen.append(resources_of(report)))
+    options = [
+        "--engine",
+        "slurm",
+        "--device",
+        "cpu",
+        "--workers",
+        "7",
+        "--threads",
+        "3",
+        "--option",
+        "timeout_min=240",
+    ]
+    assert main(["reproduce", *options]) == 0
+    assert seen == [Resources("slurm", "cpu", 7, 3, {"timeout_min": 240})]
+    assert main(["reproduce", "--workers", "-1"]) == 2 and "workers" in capsys.readouterr().err
+
+
+def test_a_sweep_reports_its_cells_and_its_failures(tmp_path: Path) -> None:
+    view = Recorder()
+    state = PartState("toy", 10.0)
+    view.start([state])
+    progress = PartProgress(state, view, Resources(workers=0))
+    with pytest.raises(RuntimeError, match=r"1 cells failed: .*breaks at n=1"):
+        run_sweep(ToyJob(steps=20, fail=(1,)), "laptop", tmp_path / "runs", progress)
+    assert state.detail == "3 of 4 cells" and state.share == pytest.approx(0.75) and not progress.stopped
+    run_sweep(ToyJob(steps=20), "laptop", tmp_path / "runs", progress)
+    assert state.detail == "4 of 4 cells" and state.share == 1.0
+    counts: list[tuple[int, int]] = []
+    run_sweep(ToyJob(steps=20), "laptop", tmp_path / "runs", lambda done, total: counts.append((done, total)))
+    assert counts[-1] == (4, 4)
+
+
+def test_time_left_by_hand() -> None:
+    done = PartState("a", 10.0, "done", 1.0, seconds=30.0)  # three times as slow as expected
+    half = PartState("b", 100.0, "running", 0.25, began=50.0)
+    barely = PartState("b", 100.0, "running", 0.0, began=50.0)
+    waiting = PartState("c", 5.0)
+    assert time_left([done, half, waiting], now=70.0) == pytest.approx(60.0 + 15.0)
+    assert time_left([done, barely, waiting], now=70.0) == pytest.approx(300.0 - 20.0 + 15.0)
+    assert time_left([waiting]) == 5.0 and time_left([done]) == 0.0
+    assert time_left([PartState("f", 9.0, "failed", seconds=4.0), waiting]) == 5.0
+
+
+def test_lines_and_table(capsys: pytest.CaptureFixture[str]) -> None:
+    states = [PartState("a", 10.0, "running", 0.5, "3 of 6 [cells]", began=time.monotonic() - 10), PartState("b", 10.0)]
+    lines = command._Lines()
+    lines.start(states)
+    lines.change(states[0])
+    assert capsys.readouterr().err == "[1/2] a: running (about 20 s left)\n"
+    lines._said -= 61
+    lines.refresh()
+    lines.note("n")
+    assert capsys.readouterr().err == "a: 50%, 3 of 6 [cells] (about 20 s left)\nnote: n\n"
+    live = command._Live()
+    live._states = states
+    console = Console(width=100, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
+    console.print(live._table())
+    text = console.export_text()
+    assert "0 of 2 parts, about 20 s left" in text and "3 of 6 [cells]" in text and "waiting" in text
+
+
+# ---------------------------------------------------------------------- processes that are stopped and killed
+
+TOY = [sys.executable, "-m", "tests.report.reproduce_toy"]
+
+
+def finish(where: Path, argv: Sequence[str], *, timeout: float = 600) -> bytes:
+    """Run the command to its end, and give the report."""
+    done = subprocess.run(argv, cwd=where, env=ENVIRONMENT, capture_output=True, text=True, timeout=timeout)
+    assert done.returncode == 0, done.stderr
+    return (where / "report" / "index.html").read_bytes()
+
+
+def start(where: Path, argv: Sequence[str]) -> subprocess.Popen[bytes]:
+    where.mkdir(exist_ok=True)
+    return subprocess.Popen(
+        argv, cwd=where, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+
+
+def test_killed_and_stopped_runs_end_in_the_same_report(tmp_path: Path) -> None:
+    quiet, disturbed = tmp_path / "quiet", tmp_path / "disturbed"
+    quiet.mkdir()
+    rng = random.Random(4)
+    toy = disturbed / "runs" / "toy"
+
+    def in_the_sweep() -> subprocess.Popen[bytes]:
+        """A process that has begun a cell, or has nothing left to begin."""
+        before = sum(starts(toy))
+        process = start(disturbed, TOY)
+        end = time.monotonic() + 120
+        while sum(starts(toy)) == before and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.02)
+        return process
+
+    for _ in range(3):  # killed at a random moment: the parent alone, as the system would
+        process = in_the_sweep()
+        time.sleep(rng.uniform(0.0, 0.3))
+        process.kill()
+        process.communicate()
+    assert sum(starts(toy)) >= 4, "the sweep was hardly disturbed"
+    process = in_the_sweep()  # then stopped by Ctrl-C
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    if process.returncode != 0:  # it had not finished yet
+        assert process.returncode == 130, err.decode()
+        assert b"stopped; left: toy, last" in out and b"Traceback" not in err
+        page = (disturbed / "report" / "index.html").read_text(encoding="utf-8")
+        assert "stopped before its end" in page and "Not run yet" in page
+    assert finish(disturbed, TOY) == finish(quiet, TOY)
+
+
+SMOKE = [sys.executable, "-m", "burnside", "reproduce", "--preset", "smoke"]
+
+
+@pytest.mark.slow
+def test_twenty_kills_of_the_smoke_preset_change_no_number(tmp_path: Path) -> None:
+    """Kill −9 at 20 random moments, then once more to the end; and the report of a run that nobody disturbed."""
+    quiet, disturbed = tmp_path / "quiet", tmp_path / "disturbed"
+    quiet.mkdir()
+    began = time.monotonic()
+    undisturbed = finish(quiet, SMOKE, timeout=1800)
+    took = time.monotonic() - began
+    rng = random.Random(20)
+    for _ in range(20):
+        process = start(disturbed, SMOKE)
+        time.sleep(rng.uniform(0.02, 0.9) * took)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    assert finish(disturbed, SMOKE, timeout=1800) == undisturbed
+    for path in sorted((quiet / "report" / "figures").glob("*.csv")):
+        assert path.read_bytes() == (disturbed / "report" / "figures" / path.name).read_bytes(), path.name
