@@ -230,7 +230,7 @@ def test_the_update_is_torch_adam_and_leaves_its_arguments_alone():
         # Where a gradient vanishes (what a normalisation takes out again), Adam makes steps of rounding errors.
         assert (p - params[name]).abs().median() < 1e-6 or name.endswith("bias"), name
     for name, b in buffers.items():
-        assert torch.allclose(dict(reference.named_buffers())[name], b, rtol=1e-4), name
+        assert torch.allclose(dict(reference.named_buffers())[name], b, atol=2e-3), name
     assert all(torch.equal(before[k], {**learner.params, **learner.buffers}[k]) for k in before)
 
 

@@ -93,24 +93,24 @@ def test_greedy_play_by_hand():
 @pytest.mark.probe
 def test_conjugation_needs_fewer_labels():
     """On exact labels the conjugation arms are far below the baseline, and all beat a constant."""
-    states, labels = exact_labels(THREE, 1500, seed=1, depth=5)
+    states, labels = exact_labels(THREE, 600, seed=1, depth=4)
     config = DaviConfig(hidden=(128, 64), blocks=1, batch=100, states=1000, states_per_round=1000)
     error = {}
     for arm in ("baseline", "conjugation", "augment"):
-        value = fit_values(states, labels, THREE, arm, updates=300, config=config, seed=1)
-        error[arm] = value_error(value, THREE, 5, per_depth=200).total
-    constant = np.sqrt(2.0)  # the spread of depths 1 … 5
+        value = fit_values(states, labels, THREE, arm, updates=250, config=config, seed=1)
+        error[arm] = value_error(value, THREE, 4, per_depth=200).total
+    constant = np.sqrt(1.25)  # the spread of depths 1 … 4
     assert error["baseline"] < 0.6 * constant
     assert error["conjugation"] < 0.75 * error["baseline"] and error["augment"] < 0.85 * error["baseline"]
 
 
 @pytest.mark.probe
-@pytest.mark.parametrize("arm", ["conjugation", "equivariant"])
-def test_value_iteration_learns_the_first_depths(arm):
-    config = DaviConfig(hidden=(96, 48), blocks=1, batch=200, states=30_000, states_per_round=2_000, back_max=4)
+@pytest.mark.parametrize(("arm", "hidden"), [("conjugation", (96, 48)), ("equivariant", (192, 96))])
+def test_value_iteration_learns_the_first_depths(arm, hidden):
+    config = DaviConfig(hidden=hidden, blocks=1, batch=200, states=40_000, states_per_round=4_000, back_max=4)
     run = DaviRun(config, THREE, Member(0, arm))
     run.advance()
-    assert run.copies == 15
+    assert run.copies == 10
     rates = greedy_solve_rate(run.network(), THREE, [1, 2, 3], per_depth=60)
-    assert rates.rate.min() > 0.9
+    assert rates.rate.min() > 0.8
     assert value_error(run.network(), THREE, 3, per_depth=100).total < 0.6

@@ -170,6 +170,6 @@ def test_reproduce_writes_the_report_and_survives_a_failing_part(
         raise RuntimeError("no such luck")
 
     monkeypatch.setitem(module.PARTS, "broken", module.Part("Broken", fail))
-    code, out, err = run(capsys, "reproduce", "--preset", "smoke", "--out", str(tmp_path))
+    code, out, err = run(capsys, "reproduce", "--preset", "smoke", "--only", "theory,broken", "--out", str(tmp_path))
     page = (tmp_path / "index.html").read_text()
     assert code == 1 and "no such luck" in err and "This part failed" in page and "ring(n=5)" in page

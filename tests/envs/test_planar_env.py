@@ -23,8 +23,8 @@ IDS = ["burnside/PlanarPush-v0", "burnside/PlanarStack-v0"]
 FULL = (1.0, 3.0)
 
 
-@pytest.mark.filterwarnings("error")
 @pytest.mark.filterwarnings("ignore:.*symmetric and normalized space")  # commands go to 2, beyond the clipping at 1
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("render_mode", [None, "rgb_array"])
 @pytest.mark.parametrize("name", IDS)
 def test_check_env_passes(name: str, render_mode: str | None) -> None:

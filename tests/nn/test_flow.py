@@ -260,9 +260,7 @@ def distances(samples: np.ndarray) -> tuple[float, float, float]:
 
 @pytest.mark.probe
 def test_flow_matching_recovers_a_mixture() -> None:
-    config = FlowConfig(
-        obs_dim=1, act_dim=2, horizon=1, n_obs=1, n_act=1, layers=3, width=64, steps=32, value_width=16
-    )
+    config = FlowConfig(obs_dim=1, act_dim=2, horizon=1, n_obs=1, n_act=1, layers=3, width=64, steps=32, value_width=16)
     data = mixture(4000, 0)
     job = Imitation(
         FlowPolicy(config, 1),

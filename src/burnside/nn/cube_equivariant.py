@@ -4,7 +4,7 @@ The group permutes the one-hot inputs, entry (sticker, colour), and the hidden l
 representation: feature (g, c), on which k acts by (kg, c). Linear maps that commute with the group share weights over
 the orbits of index pairs (:class:`burnside.nn.OrbitLinear`); since the group acts freely on itself, orbits are numbered
 by g⁻¹h, and each layer is a group convolution: the shared weights are written out as a matrix once, and used as any
-other. Normalisation shares its statistics over the group and the value is a mean over it, so f(g·s) = f(s) up to the
+other. Normalisation shares its statistics over the group and the value is a sum over it, so f(g·s) = f(s) up to the
 rounding of float32.
 """
 
@@ -81,7 +81,10 @@ class GroupLinear(torch.nn.Module):
 
 
 class PoolLinear(torch.nn.Module):
-    """A mean over the group, then a linear map: invariant.
+    """A sum over the group, then a linear map: invariant.
+
+    It is a mean over the group up to the scale of the weights, and that scale matters: with the mean, Adam moves the
+    value |G| times more slowly than in a network without sharing, and does not get anywhere in a few hundred updates.
 
     >>> PoolLinear(24, 5, Initializer([0])).dense()[0].shape
     torch.Size([1, 120, 1])
@@ -91,13 +94,13 @@ class PoolLinear(torch.nn.Module):
         """From ``inputs`` channels to one number."""
         super().__init__()
         self.order = order
-        bound = 1.0 / math.sqrt(inputs)
+        bound = 1.0 / math.sqrt(order * inputs)
         self.weight = torch.nn.Parameter(init.uniform((inputs, 1), bound))
         self.bias = torch.nn.Parameter(init.uniform((1,), bound))
 
     def dense(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """The matrix ``(members, |G|·inputs, 1)``, which takes the mean, and the bias."""
-        return (self.weight / self.order).repeat(1, self.order, 1), self.bias
+        """The matrix ``(members, |G|·inputs, 1)`` and the bias."""
+        return self.weight.repeat(1, self.order, 1), self.bias
 
 
 class EquivariantValue(ResidualValue):

@@ -73,8 +73,13 @@ def _cells(row: dict[str, Any]) -> list[object]:
     ]
 
 
-def curve_plots(results: Results, suffix: str = "", window: int = 100) -> list[Plot]:
-    """Fig. 4b, one plot per algorithm: moving averages of the training return, with 95 % bootstrap bands over seeds."""
+def curve_plots(results: Results, suffix: str = "", window: int | None = None) -> list[Plot]:
+    """Fig. 4b, one plot per algorithm: moving averages of the training return, with 95 % bootstrap bands over seeds.
+
+    The default window is 100 episodes, and a tenth of a shorter run, whose curve would else be all start.
+    """
+    if window is None:
+        window = max(1, min(100, min(int(row["episodes"]) for row in results.rows) // 10))
     found = curves(results, window=window)
     out = []
     for algorithm in ALGORITHMS:
@@ -94,7 +99,7 @@ def curve_plots(results: Results, suffix: str = "", window: int = 100) -> list[P
             for condition, (mean, _) in PAPER.items():
                 axes.axhline(mean, color=_COLOURS[condition], linestyle=":", linewidth=1)
             axes.set(xlabel="episode", ylabel="training return", ylim=(-75, 22))
-            axes.legend()
+            axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
 
         rows = [
             (curve.setting.condition, curve.setting.encoder, curve.seeds, *map(float, point))

@@ -16,7 +16,7 @@ from burnside.agents.flow_ppo.config import PRESETS, FlowPPOConfig
 from burnside.agents.flow_ppo.env import ChunkEnv, ChunkStep
 
 if TYPE_CHECKING:
-    from burnside.agents.flow_ppo.evaluate import evaluate
+    from burnside.agents.flow_ppo.play import evaluate
     from burnside.agents.flow_ppo.learner import FlowLog, FlowPPO
     from burnside.agents.flow_ppo.loop import load, save, train
     from burnside.agents.flow_ppo.planar import PlanarChunks, demonstration_chunks
@@ -41,7 +41,7 @@ _HOME = {
     "FlowPPO": "learner",
     "PlanarChunks": "planar",
     "demonstration_chunks": "planar",
-    "evaluate": "evaluate",
+    "evaluate": "play",
     "load": "loop",
     "save": "loop",
     "train": "loop",

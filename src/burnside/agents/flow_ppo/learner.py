@@ -78,7 +78,7 @@ class FlowPPO:
         encoder = list(policy.encoder.parameters())
         if config.train_encoder and encoder:
             parts.append({"params": encoder, "lr": config.actor_rate, "full": config.actor_rate})
-        self.optimizer = torch.optim.AdamW(parts, weight_decay=config.weight_decay)
+        self.optimizer = torch.optim.AdamW(parts, weight_decay=config.weight_decay, fused=True)
         scenes = config.scenes
         self.decisions = 0  # of every scene
         self.env_steps = 0  # of all scenes
@@ -207,7 +207,7 @@ class FlowPPO:
         totals = np.zeros(len(STATS) - 1)
         made = 0
         for _ in range(config.critic_epochs if frozen else config.epochs):
-            keys = hash_u64(self.seed, Stream.REPLAY, np.uint64(self.epochs) * np.uint64(2**32) + np.arange(count, dtype=np.uint64))
+            keys = hash_u64(self.seed, Stream.REPLAY, self.epochs * 2**32 + np.arange(count))
             order = np.argsort(keys, kind="stable")
             self.epochs += 1
             stop = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from burnside.agents.davi.config import ARMS, DaviConfig
 from burnside.envs.cube import CubeSpec
@@ -67,18 +67,20 @@ class Plan:
     per_depth: int = 500
 
 
+#: Small enough for hours on two cores, large enough that the arms differ as they do with networks four times as large.
+_STUDY = DaviConfig.preset("laptop", hidden=(256, 128), batch=500, states=400_000, states_per_round=10_000)
+
+
 def _study(n: int, arms: tuple[str, ...] = ("baseline", "position", "conjugation")) -> DaviPlan:
-    # A 2-cube reaches depth 14, so its walks must be longer to get there.
-    agent = DaviConfig.preset("laptop", states=200_000, back_max=20 if n == 2 else 12)
-    return DaviPlan(n, 5, agent, arms)
+    # A 2-cube has states at distance 14, so its walks must be longer to get there.
+    return DaviPlan(n, 5, replace(_STUDY, back_max=20 if n == 2 else 12), arms)
 
 
 def _laptop(n: int) -> DaviPlan:
-    agent = DaviConfig.preset("laptop", hidden=(256, 128), states=60_000, states_per_round=10_000, back_max=8)
+    agent = replace(_STUDY, states=60_000, back_max=8)
     return DaviPlan(n, 2, agent, ("baseline", "conjugation"), 6, scrambles=20, scramble_length=7, beam_depth=16)
 
 
-_SMALL = DaviConfig.preset("laptop", hidden=(256, 128), batch=500)
 _SMOKE = DaviConfig.preset("smoke", states=6_000)
 
 PRESETS: dict[str, Plan] = {
@@ -97,7 +99,7 @@ PRESETS: dict[str, Plan] = {
         per_depth=200,
     ),
     "study": Plan(
-        (LabelPlan(3, (1_000, 2_000, 5_000, 20_000), 5),),
+        (LabelPlan(3, (1_000, 2_000, 5_000, 20_000), 5, updates=600, agent=replace(_STUDY, batch=250)),),
         (_study(2), _study(3, ARMS), _study(4), _study(5)),
     ),
     "paper": Plan(

@@ -91,7 +91,9 @@ class Imitation:
         """
         expected = policy.config.chunk
         if np.ndim(actions) != 3 or np.shape(actions)[1:] != expected or not len(actions):
-            raise InvalidParameter(f"actions have shape {np.shape(actions)}: give (chunks, {expected[0]}, {expected[1]})")
+            raise InvalidParameter(
+                f"actions have shape {np.shape(actions)}: give (chunks, {expected[0]}, {expected[1]})"
+            )
         if any(len(array) != len(actions) for array in observations.values()):
             raise InvalidParameter("observations and actions must have the same number of chunks")
         if not np.isfinite(actions).all():
@@ -106,8 +108,11 @@ class Imitation:
         self.average = copy.deepcopy(policy)
         trained = [p for name, p in policy.named_parameters() if not name.startswith("value_head.")]
         self.optimizer = torch.optim.AdamW(
-            trained, lr=config.learning_rate, betas=(0.9, 0.95), weight_decay=config.weight_decay
+            trained, lr=config.learning_rate, betas=(0.9, 0.95), weight_decay=config.weight_decay, fused=True
         )
+        self._trained = trained
+        self._followed = list(policy.parameters())
+        self._following = list(self.average.parameters())
         self.step = 0
         self.losses: list[float] = []
 
@@ -131,7 +136,7 @@ class Imitation:
         )
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
-        torch.nn.utils.clip_grad_norm_([p for g in self.optimizer.param_groups for p in g["params"]], config.grad_clip)
+        torch.nn.utils.clip_grad_norm_(self._trained, config.grad_clip)
         self.optimizer.step()
         self.step += 1
         self._follow()
@@ -142,8 +147,7 @@ class Imitation:
     def _follow(self) -> None:
         """Move the average towards the parameters."""
         move = 1.0 - min(self.config.ema, (1 + self.step) / (10 + self.step)) if self.config.ema else 1.0
-        for mine, theirs in zip(self.average.parameters(), self.policy.parameters(), strict=True):
-            mine.lerp_(theirs, move)
+        torch._foreach_lerp_(self._following, self._followed, move)
 
     def run(self, until: int | None = None, progress: Callable[[int, float], object] | None = None) -> FlowPolicy:
         """Train to ``until`` updates (default: all) and return the average, with which one acts."""

@@ -99,19 +99,23 @@ def command(
     tilt: float = 0.0,
     reach: float = 0.08,
     turn: float = 0.5,
+    now: float | None = None,
 ) -> FloatArray:
     """The action towards a pose: at most ``reach`` metres and ``turn`` radians away from where the hand is.
 
     Args:
         sim: the scene.
         target: position for the grip site.
-        yaw: yaw for the hand; it turns through the angles between, never across ±π.
+        yaw: yaw for the hand; it turns through the angles between.
         gripper: positive closes, negative opens.
         tilt: tilt for the hand.
         reach: longest step; the controller then moves at about 6 × reach metres per second.
         turn: largest change of yaw asked for at once.
+        now: the yaw the hand has, where it may be beyond ±π; default: that of its rotation.
     """
-    here, now = sim.eef_position(), hand_yaw(sim.eef_rotation())
+    here = sim.eef_position()
+    if now is None:
+        now = hand_yaw(sim.eef_rotation())
     step = target - here
     length = float(np.linalg.norm(step))
     if length > reach:

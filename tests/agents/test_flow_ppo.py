@@ -1,0 +1,317 @@
+"""PPO over chains: ratios that begin at one, chunks that end inside, warm-up, resuming, units, and that it learns."""
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from burnside._random import Stream, uniform  # noqa: E402
+from burnside.agents.flow_ppo import (  # noqa: E402
+    ChunkStep,
+    FlowPPO,
+    FlowPPOConfig,
+    PlanarChunks,
+    demonstration_chunks,
+    evaluate,
+    load,
+    save,
+    train,
+)
+from burnside.agents.flow_ppo.learner import clipped_value_loss  # noqa: E402
+from burnside.envs.planar import PlanarSpec, PlanarState, demonstrate, reset, step, to_world  # noqa: E402
+from burnside.errors import BurnsideError, UnreadableFile  # noqa: E402
+from burnside.nn.flow import FlowConfig, FlowPolicy, Imitation, ImitationConfig  # noqa: E402
+
+SPEC = PlanarSpec("push", spread=(1.0, math.pi), horizon=24, reward="sparse")
+FLOW = FlowConfig.preset("planar", width=32, layers=2, value_width=32)
+SMALL = FlowPPOConfig(scenes=6, rollout=5, epochs=2, minibatch=10, budget=500, critic_rollouts=1, critic_epochs=1)
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+def learner(config: FlowPPOConfig = SMALL, flow: FlowConfig = FLOW, seed: int = 3) -> FlowPPO:
+    env = PlanarChunks(SPEC, "robot", flow.n_obs)
+    return FlowPPO(config, FlowPolicy(flow, 1), env, seed)
+
+
+def same(a: FlowPPO, b: FlowPPO) -> bool:
+    one, two = a.arrays(), b.arrays()
+    return one.keys() == two.keys() and all(one[k].tobytes() == two[k].tobytes() for k in one)
+
+
+# ---------------------------------------------------------------------- chunks
+
+
+@pytest.mark.parametrize("frame", ["world", "relative", "robot"])
+def test_a_chunk_is_its_steps_in_the_frame_of_its_start(frame: str) -> None:
+    env = PlanarChunks(SPEC, frame, n_obs=1, discount=0.9)
+    begin = env.reset_batch(np.full(5, 7), np.arange(5))
+    actions = np.random.default_rng(0).normal(size=(5, 4, 3)).astype(np.float32)
+    found = env.step_chunk(begin, actions)
+    scene = reset(SPEC, 7, n=5)
+    start, total = scene, np.zeros(5)
+    for j in range(4):
+        scene, reward, *_ = step(SPEC, scene, to_world(SPEC, start, frame, actions[:, j]))
+        total += 0.9**j * reward
+    assert np.allclose(found.state["history"][:, -1], scene.x, atol=1e-5)
+    assert np.allclose(found.reward, total) and found.steps.tolist() == [4] * 5 and found.state["t"].tolist() == [4] * 5
+
+
+def test_a_scene_stops_where_its_episode_ends() -> None:
+    """Row 0 succeeds at its second action, row 1 runs into the time limit at its third, row 2 goes on."""
+    spec = PlanarSpec("push", horizon=10, reward="sparse")
+    x = np.zeros((3, 8), dtype=np.float32)
+    x[:, 2], x[:, 4], x[:, 6] = 1.0, [0.16, 0.5, 0.5], [0.29, 5.0, 5.0]
+    env = PlanarChunks(spec, "world")
+    state = {"history": x[:, None].copy(), "t": np.array([0, 7, 0])}
+    found = env.step_chunk(state, np.tile(np.array([[[1.0, 0.0, 0.0]]]), (3, 5, 1)))
+    assert found.steps.tolist() == [2, 3, 5]
+    assert found.terminated.tolist() == [True, False, False] and found.truncated.tolist() == [False, True, False]
+    assert found.success.tolist() == [True, False, False] and found.reward.tolist() == [10.0, 0.0, 0.0]
+    assert found.state["history"][:, -1, 0] == pytest.approx([0.08, 0.12, 0.2])
+    assert state["t"].tolist() == [0, 7, 0]  # nothing is changed in place
+
+
+def test_histories_are_seen_from_the_latest_scene() -> None:
+    env = PlanarChunks(SPEC, "robot", n_obs=2)
+    state = env.reset_batch(np.array([1]), np.array([0]))
+    after = env.step_chunk(state, np.array([[[1.0, 0.0, 0.0]]])).state
+    seen = env.observe_batch(after)["state"][0]
+    assert seen[1, :4] == pytest.approx([0, 0, 1, 0], abs=1e-6)
+    assert seen[0, :4] == pytest.approx([-0.04, 0, 1, 0], abs=1e-6)  # it came from behind
+
+
+def test_demonstrations_in_chunks_lead_where_the_expert_went() -> None:
+    flow = replace(FLOW, n_obs=2, horizon=6)
+    demos = demonstrate(replace(SPEC, horizon=100), 5, n=2)
+    env = PlanarChunks(replace(SPEC, horizon=100), "robot", n_obs=2)
+    observed, actions = demonstration_chunks(env, demos, flow)
+    assert len(actions) == demos.length.sum() and actions.shape[1:] == (6, 3)
+    t = 7  # of the first demonstration
+    state = {"history": demos.x[:1, t - 1 : t + 1], "t": np.array([t])}
+    assert np.allclose(env.observe_batch(state)["state"][0], observed["state"][t], atol=1e-6)
+    after = env.step_chunk(state, actions[t : t + 1, 1:4]).state  # entry 0 is the past action
+    assert np.allclose(after["history"][0, -1], demos.x[0, t + 3], atol=1e-5)
+    last = demos.length[0] - 1
+    assert np.allclose(actions[last, 1:], actions[last, 1])  # repeated after the end
+    with pytest.raises(BurnsideError, match="observation steps"):
+        demonstration_chunks(PlanarChunks(SPEC, "robot"), demos, flow)
+
+
+# ---------------------------------------------------------------------- the update
+
+
+@pytest.mark.parametrize("kind", ["sum", "mean", "single_step"])
+def test_the_first_ratio_is_one(kind: str) -> None:
+    config = replace(SMALL, critic_rollouts=0, epochs=1, minibatch=30, actor_rate=1e-6)
+    made = learner(config, replace(FLOW, logprob=kind))
+    seen = made._rollout()
+    flat = {name: array.reshape(-1, *array.shape[2:]) for name, array in seen.items()}
+    flat["target"], flat["advantage"] = flat["value"], np.ones(30, dtype=np.float32)
+    loss, stats = made._loss(flat, np.arange(30), frozen=False)
+    assert stats[0] == pytest.approx(-1.0, abs=1e-5)  # −ratio · 1
+    assert stats[2] == pytest.approx(0.0, abs=1e-6) and stats[3] == 0.0
+    # at the batch shape of the rollout it is one to the last bit
+    policy = made.policy
+    with torch.no_grad():
+        tokens = policy.encode({"state": seen["obs/state"][0]})
+        which = torch.from_numpy(seen["which"][0]) if kind == "single_step" else None
+        again = policy.log_prob(tokens, torch.from_numpy(seen["path"][0]), which)
+    assert np.array_equal(again.numpy(), seen["log_prob"][0])
+
+
+def test_accumulated_minibatches_are_one_batch() -> None:
+    whole, parts = (
+        learner(replace(SMALL, critic_rollouts=0, epochs=1, minibatch=size, accumulate=30 // size, target_kl=0.0))
+        for size in (30, 7)  # 7 does not divide 30: groups of 28 and 2
+    )
+    seen = whole._rollout()
+    flat = {name: array.reshape(-1, *array.shape[2:]) for name, array in seen.items()}
+    flat["target"] = flat["value"] + 1
+    flat["advantage"] = np.linspace(-1, 1, 30).astype(np.float32)
+    grads = []
+    for one in (whole, parts):
+        one._accumulate(flat, np.arange(30), frozen=False)
+        grads.append([p.grad.clone() for g in one.optimizer.param_groups for p in g["params"]])
+    for a, b in zip(*grads, strict=True):
+        assert torch.allclose(a, b, rtol=1e-3, atol=1e-5 * float(a.abs().max()) + 1e-7)
+
+
+def test_the_actor_stands_still_while_the_critic_warms_up() -> None:
+    made = learner(replace(SMALL, critic_rollouts=2))
+    before = {k: v.clone() for k, v in made.policy.state_dict().items()}
+    made.iterate()
+    made.iterate()
+    after = made.policy.state_dict()
+    changed = {k.split(".")[0] for k in before if not torch.equal(before[k], after[k])}
+    assert changed == {"value_head"} and not made.critic_only
+    made.iterate()
+    assert not torch.equal(before["trunk.out.weight"], made.policy.state_dict()["trunk.out.weight"])
+    assert made.log().stats["updates"].tolist()[:2] == [3.0, 3.0]
+
+
+@pytest.mark.parametrize("trains", [False, True])
+def test_the_encoder_is_frozen_unless_asked(trains: bool) -> None:
+    flow = replace(FLOW, encoder="state")
+    made = learner(replace(SMALL, train_encoder=trains, critic_rollouts=0, target_kl=0.0), flow)
+    with torch.no_grad():  # a trunk that looks at its context
+        made.policy.trunk.out.weight.normal_(std=0.1)
+    before = [p.clone() for p in made.policy.encoder.parameters()]
+    made.iterate()
+    moved = any(not torch.equal(a, b) for a, b in zip(before, made.policy.encoder.parameters(), strict=True))
+    assert moved == trains
+
+
+def test_a_kl_stop_ends_the_updates() -> None:
+    base = replace(SMALL, critic_rollouts=0, actor_rate=0.01, epochs=4)
+    free, held = learner(replace(base, target_kl=0.0)), learner(replace(base, target_kl=0.05))
+    free.iterate()
+    held.iterate()
+    assert free.updates == 12 and 1 <= held.updates < 12
+
+
+def test_value_loss_by_hand() -> None:
+    value, old, target = torch.tensor([1.0, 0.1]), torch.zeros(2), torch.tensor([2.0, 2.0])
+    assert clipped_value_loss(value, old, target, 0.2).tolist() == pytest.approx([1.62, 1.805])
+    assert clipped_value_loss(value, old, target, 0.0).tolist() == pytest.approx([0.5, 1.805])
+
+
+def test_rates_rise_by_the_tick_chosen() -> None:
+    config = FlowPPOConfig(rate_warmup=10)
+    assert config.rate(0, 128) == 0.1 and config.rate(50, 0) == 1.0 and FlowPPOConfig().rate(0, 0) == 1.0
+    assert replace(config, rate_tick="minibatch").rate(0, 4) == 0.5
+
+
+# ---------------------------------------------------------------------- rollouts, log, checkpoints
+
+
+def test_rollouts_of_decisions_and_of_episodes() -> None:
+    made = learner()
+    made.iterate()
+    assert made.decisions == 5 and made.env_steps <= 5 * 6 * 4
+    made = learner(replace(SMALL, rollout=8, rollout_unit="episodes"))
+    made.iterate()
+    log = made.log()
+    assert 8 <= len(log.returns) < 8 + 6
+    assert log.lengths.sum() + made.length.sum() == made.env_steps
+    assert (log.lengths[~log.success] == 24).all() and set(log.rollout) == {0}
+
+
+def test_resume_to_the_same_bits(tmp_path: Path) -> None:
+    for flow in (FLOW, replace(FLOW, logprob="single_step", executed_only=True)):
+        one, two = learner(flow=flow), learner(flow=flow)
+        for _ in range(4):
+            one.iterate()
+        for _ in range(2):
+            two.iterate()
+        save(two, tmp_path / "p.npz")
+        three = load(learner(flow=flow), tmp_path / "p.npz")
+        assert same(two, three)
+        for _ in range(2):
+            three.iterate()
+        assert same(one, three) and not same(one, two)
+        for file in tmp_path.iterdir():
+            file.unlink()
+
+
+def test_training_goes_on_with_a_larger_budget(tmp_path: Path) -> None:
+    env, said = PlanarChunks(SPEC, "robot"), []
+    whole = train(replace(SMALL, budget=600), FlowPolicy(FLOW, 1), env, 0, say=said.append)
+    train(SMALL, FlowPolicy(FLOW, 1), env, 0, checkpoint=tmp_path / "c.npz", say=said.append)
+    more = train(replace(SMALL, budget=600), FlowPolicy(FLOW, 1), env, 0, checkpoint=tmp_path / "c.npz", say=said.append)
+    assert same(whole, more) and whole.env_steps >= 600 and said[0].startswith("rollout: 5 decisions of 4")
+    with pytest.raises(UnreadableFile, match="another run"):
+        load(FlowPPO(SMALL, FlowPolicy(FLOW, 1), env, 1), tmp_path / "c.npz")
+
+
+def test_evaluation_is_repeatable() -> None:
+    policy, env = FlowPolicy(FLOW, 1), PlanarChunks(SPEC, "robot")
+    one, two, other = (evaluate(policy, env, 20, seed=s, noisy=noisy) for s, noisy in ((0, False), (0, False), (1, True)))
+    assert np.array_equal(one.lengths, two.lengths) and one.lengths.max() == 24
+    assert len(other.success) == 20
+    with pytest.raises(BurnsideError, match="at least 1"):
+        evaluate(policy, env, 0)
+
+
+# ---------------------------------------------------------------------- units and bad input
+
+
+def test_the_papers_counts_are_said_with_their_units() -> None:
+    lines = FlowPPOConfig.preset("paper").describe(8, 400)
+    assert "at most 25000 decisions" in lines[0] and "at least 10.0 rollouts, 4 of them" in lines[1]
+    assert "2048 decisions; at most 12.2 updates" in lines[2] and "6.4 rollouts" in lines[3]
+    literal = FlowPPOConfig.preset("paper", rate_tick="update", budget_unit="decisions")
+    assert "819.2 rollouts" in literal.describe(8, 400)[3]  # the warm-up would never end
+    assert "2000000 decisions = at least 80.0 rollouts" in literal.describe(8, 400)[1]
+
+
+def test_bad_requests() -> None:
+    with pytest.raises(BurnsideError, match="unknown rate tick"):
+        FlowPPOConfig(rate_tick="step")
+    with pytest.raises(BurnsideError, match="preset"):
+        FlowPPOConfig.preset("papers")
+    with pytest.raises(BurnsideError, match="minibatch is 0"):
+        FlowPPOConfig(minibatch=0)
+    with pytest.raises(BurnsideError, match="sigma > 0"):
+        learner(flow=replace(FLOW, sigma=0.0))
+    with pytest.raises(BurnsideError, match="unknown frame"):
+        PlanarChunks(SPEC, "gripr")
+    with pytest.raises(BurnsideError, match="do not belong"):
+        learner().restore({})
+
+
+# ---------------------------------------------------------------------- learning
+
+
+@dataclass(frozen=True)
+class Reach:
+    """One decision of two actions: reward is minus the distance of their sum from the point that is seen."""
+
+    episode_steps: int = 2
+    name: str = "reach"
+
+    def reset_batch(self, seeds: np.ndarray, episodes: np.ndarray) -> dict[str, np.ndarray]:
+        u = uniform(seeds[:, None], Stream.ENV, 2 * episodes[:, None] + np.arange(2))
+        return {"x": (2 * u - 1).astype(np.float32)}
+
+    def observe_batch(self, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {"state": state["x"][:, None]}
+
+    def step_chunk(self, state: dict[str, np.ndarray], actions: np.ndarray) -> ChunkStep:
+        off = np.sqrt(((actions.sum(axis=1) - state["x"]) ** 2).sum(axis=1))
+        yes, no = np.ones(len(off), dtype=bool), np.zeros(len(off), dtype=bool)
+        return ChunkStep(state, -off, yes, no, off < 0.3, np.full(len(off), 2))
+
+
+@pytest.mark.probe
+@pytest.mark.parametrize("kind", ["flow_sde", "constant"])
+def test_it_learns_to_reach_what_it_sees(kind: str) -> None:
+    flow = FlowConfig(
+        obs_dim=2, act_dim=2, horizon=2, n_obs=1, n_act=2, layers=2, width=64, value_width=32, noise=kind, sigma=0.3
+    )
+    config = FlowPPOConfig(
+        scenes=256, rollout=2, minibatch=128, epochs=4, actor_rate=1e-3, critic_rate=3e-3, critic_rollouts=3,
+        target_kl=0.0, budget=120_000,
+    )  # fmt: skip
+    policy = FlowPolicy(flow, 0)
+    before = evaluate(policy, Reach(), 200).returns.mean()
+    train(config, policy, Reach(), 0, say=lambda line: None)
+    after = evaluate(policy, Reach(), 200).returns.mean()
+    assert before < -1.2 and after > 0.55 * before
+
+
+@pytest.mark.probe
+def test_imitation_of_a_few_demonstrations_pushes_in_the_frame_of_the_robot() -> None:
+    spec = PlanarSpec("push", spread=(1.0, math.pi), reward="sparse")
+    flow = FlowConfig.preset("planar", width=128)
+    env = PlanarChunks(spec, "robot")
+    observed, actions = demonstration_chunks(env, demonstrate(spec, 11, n=20), flow)
+    job = Imitation(FlowPolicy(flow, 0), ImitationConfig(steps=400, batch=128, ema=0.99), observed, actions)
+    assert evaluate(job.run(), env, 100).success.mean() > 0.7
