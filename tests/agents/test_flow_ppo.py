@@ -225,7 +225,9 @@ def test_training_goes_on_with_a_larger_budget(tmp_path: Path) -> None:
     env, said = PlanarChunks(SPEC, "robot"), []
     whole = train(replace(SMALL, budget=600), FlowPolicy(FLOW, 1), env, 0, say=said.append)
     train(SMALL, FlowPolicy(FLOW, 1), env, 0, checkpoint=tmp_path / "c.npz", say=said.append)
-    more = train(replace(SMALL, budget=600), FlowPolicy(FLOW, 1), env, 0, checkpoint=tmp_path / "c.npz", say=said.append)
+    more = train(
+        replace(SMALL, budget=600), FlowPolicy(FLOW, 1), env, 0, checkpoint=tmp_path / "c.npz", say=said.append
+    )
     assert same(whole, more) and whole.env_steps >= 600 and said[0].startswith("rollout: 5 decisions of 4")
     with pytest.raises(UnreadableFile, match="another run"):
         load(FlowPPO(SMALL, FlowPolicy(FLOW, 1), env, 1), tmp_path / "c.npz")
@@ -233,7 +235,9 @@ def test_training_goes_on_with_a_larger_budget(tmp_path: Path) -> None:
 
 def test_evaluation_is_repeatable() -> None:
     policy, env = FlowPolicy(FLOW, 1), PlanarChunks(SPEC, "robot")
-    one, two, other = (evaluate(policy, env, 20, seed=s, noisy=noisy) for s, noisy in ((0, False), (0, False), (1, True)))
+    one, two, other = (
+        evaluate(policy, env, 20, seed=s, noisy=noisy) for s, noisy in ((0, False), (0, False), (1, True))
+    )
     assert np.array_equal(one.lengths, two.lengths) and one.lengths.max() == 24
     assert len(other.success) == 20
     with pytest.raises(BurnsideError, match="at least 1"):

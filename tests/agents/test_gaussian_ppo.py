@@ -319,9 +319,7 @@ PROBE = GaussianPPOConfig(hidden=(32, 32), scenes=32, rollout=16, batch=128, epo
 
 def value_at(block: GaussianBlock, *obs: float) -> list[float]:
     out = np.zeros(len(obs), dtype=np.float32)
-    network.values(
-        block.weights[0], block.layout.critic, block.work, np.array(obs, dtype=np.float32)[:, None], out
-    )
+    network.values(block.weights[0], block.layout.critic, block.work, np.array(obs, dtype=np.float32)[:, None], out)
     return [float(v) for v in out]
 
 

@@ -112,3 +112,17 @@ def test_a_killed_run_goes_on_to_the_same_bits(smoke: Path, tmp_path: Path) -> N
         if row["kind"] == "davi" and row["arm"] == "conjugation":
             assert rows[row["seed"]] == {key: row[key] for key in rows[row["seed"]]}
     assert len(cells) == 4 and np.isfinite([r["rmse"] for r in rows.values()]).all()
+
+
+def test_the_report_draws_it(smoke: Path, tmp_path: Path) -> None:
+    from burnside.report.cube import show
+    from burnside.report.page import Page
+
+    page = Page("cube", lead="a test")
+    page.section("cube", id="cube")
+    show(page, smoke, "smoke", tmp_path)
+    text = page.render()
+    assert text.count("<svg") >= 3 and "conjugation" in text and "98.7" in text
+    names = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert {"fig4c-cube.svg", "labels-cube.csv", "depths-cube.png"} <= names
+    assert (tmp_path / "figures" / "labels-cube.csv").read_text().count("\n") == 7

@@ -69,7 +69,7 @@ def test_plans_are_whole(preset: str) -> None:
 
 
 def test_the_study_has_what_was_promised() -> None:
-    assert PRESETS["study"].seeds >= 5 and len(PRESETS["study"].settings) == 8
+    assert PRESETS["study"].seeds >= 5 and len(PRESETS["study"].settings) == 6
     with pytest.raises(UnknownName):
         Ring3D().plan("huge")
 

@@ -98,8 +98,16 @@ OVERLAPS = """
     if (!node.data.trim() || node.parentElement.closest('svg, script, style, .scroll')) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
+    let top = -Infinity, bottom = Infinity;  // what a box that scrolls shows
+    for (let e = node.parentElement; e; e = e.parentElement)
+      if (e !== document.body && getComputedStyle(e).overflowY !== 'visible') {
+        const r = e.getBoundingClientRect();
+        top = Math.max(top, r.top);
+        bottom = Math.min(bottom, r.bottom);
+      }
     for (const r of range.getClientRects())
-      if (r.width > 1 && r.height > 1) boxes.push([r.left, r.top, r.right, r.bottom, node.data.trim().slice(0, 40)]);
+      if (r.width > 1 && r.height > 1 && Math.min(r.bottom, bottom) - Math.max(r.top, top) > 1)
+        boxes.push([r.left, Math.max(r.top, top), r.right, Math.min(r.bottom, bottom), node.data.trim().slice(0, 40)]);
   }
   boxes.sort((a, b) => a[1] - b[1]);
   const found = [];

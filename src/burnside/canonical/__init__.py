@@ -1,7 +1,7 @@
 """Canonical forms of observations, the Gymnasium wrappers around them, and the check that a symmetry holds.
 
 What lives here: :class:`Canonicalizer` (``x → (x̄, g)`` with ``x̄ = g·x``, and ``undo``), the forms (:class:`RollToGoal`
-of App. C, :class:`LexMin`, :class:`SmallestLabel`, :class:`SignFlip`), the wrappers (:class:`CanonicalEnv`,
+of App. C, :class:`LexMin`, :class:`SmallestLabel`, :class:`SignFlip`, and by frame :class:`FrameForm`), the wrappers (:class:`CanonicalEnv`,
 :class:`CanonicalVectorEnv`, :class:`AugmentedEnv`), :class:`EnvSymmetry` (a group acting on an environment),
 :func:`check_symmetry`, and ready-made symmetries in :mod:`burnside.canonical.known`.
 
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from burnside.canonical.base import Canonicalizer
 from burnside.canonical.check import EnvVerdict, check_symmetry
 from burnside.canonical.forms import LexMin, SignFlip, SmallestLabel
+from burnside.canonical.frames import FrameForm, planar_frames, pose_frames
 from burnside.canonical.symmetry import EnvSymmetry
 from burnside.envs.ring.symmetry import RollToGoal
 
@@ -28,11 +29,14 @@ __all__ = [
     "Canonicalizer",
     "EnvSymmetry",
     "EnvVerdict",
+    "FrameForm",
     "LexMin",
     "RollToGoal",
     "SignFlip",
     "SmallestLabel",
     "check_symmetry",
+    "planar_frames",
+    "pose_frames",
 ]
 
 

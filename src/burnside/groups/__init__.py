@@ -1,4 +1,4 @@
-"""Finite groups, their actions on finite sets, orbits and Burnside counts.
+"""Finite groups, their actions on finite sets, orbits and Burnside counts; and rigid motions.
 
 What lives here:
 
@@ -7,11 +7,10 @@ What lives here:
 - ``group`` — :class:`Group`, a finite group given by generators; the familiar ones by name;
 - ``points`` — what generators alone decide about an action: orbits, words, transporters;
 - ``enumeration`` — the list of all elements, with words;
-- ``action`` — :class:`Action`, a left action of a group on ``{0, …, n-1}``; ``constructions`` combines
-actions; - ``chain`` — stabilizer chains, which answer questions about groups too large to enumerate;
-- ``_kernels`` — the compiled loops.
-
-- ``rigid`` — SO(2), SE(2), SO(3), SE(3): continuous motions, frames (a package of its own, loaded when asked for).
+- ``action`` — :class:`Action`, a left action of a group on ``{0, …, n-1}``; ``constructions`` combines actions;
+- ``chain`` — stabilizer chains, which answer questions about groups too large to enumerate;
+- ``_kernels`` — the compiled loops;
+- ``rigid`` — SO(2), SE(2), SO(3), SE(3): continuous motions and frames, a package of its own.
 
 It may import numpy, scipy, (inside functions) numba and sympy, ``burnside.errors`` and ``burnside._types``;
 nothing else of the package. Whatever generators can decide is decided from generators: orbits, transporters,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from burnside.experiments.cube import Cube, cube_spec
 from burnside.experiments.cube.analysis import by_depth, curves, label_errors, table
 from burnside.report.page import Page
+from burnside.report.parts import Report, run_sweep
 from burnside.report.plots import Plot, plot
 from burnside.report.tables import number, plus_minus
-from burnside.runs import Results, committed, read_results, sweep
+from burnside.runs import Results, committed, read_results
 
 __all__ = ["cube_part", "curve_plot", "depth_plot", "label_plot", "show"]
 
@@ -24,12 +24,10 @@ _COLOURS = {
 }
 
 
-def cube_part(page: Page, preset: str, report: Callable[[int, int], None], out: Path) -> None:
+def cube_part(page: Page, preset: str, report: Report, out: Path) -> None:
     """Run the sweep of the preset, then tabulate and draw it; the committed study is shown beside it."""
     folder = Path("runs") / "cube" / preset
-    outcome = sweep(Cube(), preset, folder, progress=report)
-    if outcome.failed:
-        raise RuntimeError(f"{len(outcome.failed)} cells failed: {next(iter(outcome.failed.values()))}")
+    run_sweep(Cube(), preset, folder, report)
     page.text(
         "Which symmetry? The paper's canonicalization ('position') turns the stickers and keeps the colours. With the "
         "12 outer turns no two reachable states of a 3-cube or larger are related by it, so it saves nothing there. "
@@ -37,24 +35,24 @@ def cube_part(page: Page, preset: str, report: Callable[[int, int], None], out: 
         "'augment' shows training states through random elements of it, 'equivariant' shares weights over it. With "
         "outer turns the 4- and 5-cube are the 3-cube with more stickers; run burnside audit cube to see the counts."
     )
-    page.html(_player())
+    _player(page)
     show(page, folder, f"This machine, preset '{preset}': burnside sweep cube --preset {preset}", out)
     study = committed("cube")
     if study is not None:
         show(page, study, "The committed study: burnside sweep cube --preset study", out, suffix="-study")
 
 
-def _player() -> str:
-    """A 2-cube solved by its exact table: a scramble of 14 turns, which is as far as it goes."""
+def _player(page: Page) -> None:
+    """A 2-cube solved in the fewest turns, by its exact table."""
     from burnside.envs.cube import two_values
     from burnside.envs.cube.core import scramble
-    from burnside.report.cube_view import cube_player
+    from burnside.report.cube_view import add_player
     from burnside.search import CubePuzzle, greedy
 
     spec = cube_spec(2)
     start, _ = scramble(spec, 1, 25)
     (found,) = greedy(CubePuzzle(spec), start, two_values)
-    return cube_player(spec, start[0], found.moves)
+    add_player(page, spec, start[0], found.moves, title="a 2-cube, solved in the fewest turns by its exact table")
 
 
 def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "") -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from burnside.errors import BurnsideError, UnknownName
 from burnside.report.claims import ledger_section, load
+from burnside.report.cube import cube_part
 from burnside.report.mistakes import mistakes_part
 from burnside.report.page import Page, escape
 from burnside.report.parts import Part, PartProgress, PartState, Preset, Resources, View
@@ -44,7 +45,12 @@ PARTS: dict[str, Part] = {
     "ring3d": Part(
         "The 3D cyclic game: DQN and PPO, final returns and learning curves (Fig. 4b)",
         ring3d_part,
-        {"smoke": 20, "laptop": 240, "study": 11_000, "paper": 5_000_000},
+        {"smoke": 20, "laptop": 120, "study": 4_000, "paper": 5_000_000},
+    ),
+    "cube": Part(
+        "Rubik's cube: labels, value iteration and search against exact distances (Table 2, Fig. 4c)",
+        cube_part,
+        {"smoke": 10, "laptop": 100, "study": 3_000, "paper": 5_000_000},
     ),
 }
 

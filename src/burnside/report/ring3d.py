@@ -76,16 +76,15 @@ def _cells(row: dict[str, Any]) -> list[object]:
 def curve_plots(results: Results, suffix: str = "", window: int | None = None) -> list[Plot]:
     """Fig. 4b, one plot per algorithm: moving averages of the training return, with 95 % bootstrap bands over seeds.
 
-    The default window is 100 episodes, and a tenth of a shorter run, whose curve would else be all start.
+    The default window is a fifth of the run, from 10 to 100 episodes: over more, a short curve would be all start.
     """
-    if window is None:
-        window = max(1, min(100, min(int(row["episodes"]) for row in results.rows) // 10))
-    found = curves(results, window=window)
     out = []
     for algorithm in ALGORITHMS:
-        mine = [curve for curve in found if curve.setting.algorithm == algorithm]
-        if not mine:
+        budgets = [int(row["episodes"]) for row in results.rows if row["algorithm"] == algorithm]
+        if not budgets:
             continue
+        wide = min(100, max(10, min(budgets) // 5)) if window is None else window
+        mine = [curve for curve in curves(results, window=wide) if curve.setting.algorithm == algorithm]
 
         def draw(figure: Any, mine: Any = mine) -> None:
             axes = figure.subplots()
@@ -107,7 +106,7 @@ def curve_plots(results: Results, suffix: str = "", window: int | None = None) -
             for point in zip(curve.episode, curve.mean, curve.low, curve.high, strict=True)
         ]
         caption = (
-            f"Fig. 4b, {algorithm.upper()}: training return, moving average over {window} episodes (fewer at the "
+            f"Fig. 4b, {algorithm.upper()}: training return, moving average over {wide} episodes (fewer at the "
             f"start), mean over seeds with a 95 % bootstrap band; dotted: the paper's final rewards."
         )
         out.append(

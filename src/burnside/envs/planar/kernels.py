@@ -95,7 +95,7 @@ def step_rows(
             before = _short_of_stack(row, reach)
         else:
             before = _short_of_push(row[0], row[1], row[4], row[5], row[6], row[7], touch)
-        vx, vy = np.float64(action[i, 0]), np.float64(action[i, 1])
+        vx, vy = float(action[i, 0]), float(action[i, 1])
         if box > 0.0:
             vx, vy = min(1.0, max(-1.0, vx)), min(1.0, max(-1.0, vy))
         else:

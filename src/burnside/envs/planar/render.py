@@ -31,8 +31,16 @@ def _blend(canvas: FloatArray, inside: FloatArray, colour: tuple[int, int, int])
     canvas += weight * (np.asarray(colour) - canvas)
 
 
-def draw_rgb(spec: PlanarSpec, x: ArrayLike, size: int = 240) -> AnyArray:
-    """One scene as an image, uint8 ``(size, size, 3)``; the window holds every scene of the spread, y is up.
+def draw_rgb(
+    spec: PlanarSpec, x: ArrayLike, size: int = 240, window: tuple[float, float, float] | None = None
+) -> AnyArray:
+    """One scene as an image, uint8 ``(size, size, 3)``, y up.
+
+    Args:
+        spec: the rules.
+        x: the scene, a row of numbers.
+        size: pixels.
+        window: centre and half the side of what is shown; default every scene of the spread.
 
     >>> from burnside.envs.planar.core import reset
     >>> spec = PlanarSpec("stack")
@@ -42,10 +50,10 @@ def draw_rgb(spec: PlanarSpec, x: ArrayLike, size: int = 240) -> AnyArray:
     row = np.asarray(x, dtype=np.float64)
     if row.shape != (spec.obs_dim,):
         raise InvalidParameter(f"a scene of {spec.task} has {spec.obs_dim} numbers, got shape {row.shape}")
-    (low_x, high_x), half = _window(spec)
-    pixel = size / (high_x - low_x)
+    middle_x, middle_y, half = _window(spec) if window is None else window
+    pixel = size / (2 * half)
     centres = (np.arange(size) + 0.5) / pixel
-    xs, ys = low_x + centres[None, :], half - centres[:, None]
+    xs, ys = middle_x - half + centres[None, :], middle_y + half - centres[:, None]
     canvas = np.full((size, size, 3), _TABLE, dtype=np.float64)
 
     def disc(name: str, radius: float, colour: tuple[int, int, int]) -> None:
@@ -76,12 +84,18 @@ def draw_rgb(spec: PlanarSpec, x: ArrayLike, size: int = 240) -> AnyArray:
     return canvas.round().astype(np.uint8)
 
 
-def _window(spec: PlanarSpec) -> tuple[tuple[float, float], float]:
-    """Left and right border, and the upper one; a square around all starting scenes."""
+def _window(spec: PlanarSpec) -> tuple[float, float, float]:
+    """A square around all starting scenes, which reach 1.3 from the base point, to one side if they hardly turn."""
     length, angle = spec.spread
-    low = -length - 0.3 - (1.1 if angle > math.pi / 2 else 0.2)
-    high = length + 1.5
-    return (low, high), 0.5 * (high - low)
+    low, high = -length - (0.5 if angle <= math.pi / 2 else 1.5), length + 1.5
+    return 0.5 * (low + high), 0.0, 0.5 * (high - low)
+
+
+def _closeup(spec: PlanarSpec, x: AnyArray) -> tuple[float, float, float]:
+    """A square around the objects of one scene."""
+    points = np.array([x[spec.layout.slice(name)] for name in spec.layout.of_kind("point")], dtype=np.float64)
+    middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    return float(middle[0]), float(middle[1]), float(np.abs(points - middle).max()) + 0.3
 
 
 def film(
@@ -92,6 +106,7 @@ def film(
     *,
     size: int = 240,
     columns: int = 4,
+    close: bool = True,
 ) -> list[AnyArray]:
     """The frames of episodes played side by side until the last is over; a scene that is over stands still.
 
@@ -102,6 +117,7 @@ def film(
         episodes: as there.
         size: pixels of one scene.
         columns: scenes in a row of the picture.
+        close: show each scene from near, else all in the window of the whole spread.
 
     >>> from burnside.envs.planar.expert import expert
     >>> frames = film(PlanarSpec(), expert, seeds=0, episodes=[0, 1], size=60)
@@ -112,13 +128,14 @@ def film(
         raise InvalidParameter(f"a film needs size ≥ 8 and columns ≥ 1, got {size} and {columns}")
     state = reset(spec, seeds, episodes)
     running = np.ones(len(state), dtype=np.bool_)
-    pictures = [draw_rgb(spec, x, size) for x in state.x]
+    windows = [_closeup(spec, x) if close else None for x in state.x]
+    pictures = [draw_rgb(spec, x, size, window) for x, window in zip(state.x, windows, strict=True)]
     frames = [_grid(pictures, columns)]
     while running.any():
         after, _, terminated, truncated, _ = step(spec, state, policy(spec, state))
         state = after.where(running, state)
         for i in np.flatnonzero(running):
-            pictures[i] = draw_rgb(spec, state.x[i], size)
+            pictures[i] = draw_rgb(spec, state.x[i], size, windows[i])
         running &= ~(terminated | truncated)
         frames.append(_grid(pictures, columns))
     return frames
@@ -127,7 +144,9 @@ def film(
 def _grid(pictures: Sequence[AnyArray], columns: int) -> AnyArray:
     wide = min(columns, len(pictures))
     blank = np.full_like(pictures[0], 255)
-    padded = [*pictures, *[blank] * (-len(pictures) % wide)]
+    padded = [picture.copy() for picture in (*pictures, *[blank] * (-len(pictures) % wide))]
+    for picture in padded:
+        picture[0], picture[:, 0] = _EDGE, _EDGE
     return np.vstack([np.hstack(padded[i : i + wide]) for i in range(0, len(padded), wide)])
 
 
