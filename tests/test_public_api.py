@@ -1,7 +1,7 @@
 """The public API, frozen: every public name with its parameters stands in ``public_api.txt``.
 
-A name that disappears or changes its parameters breaks programs of others, and needs a line in CHANGELOG.md; a new one is
-a promise. Either way the file is written again by hand: ``python tests/test_public_api.py --write``.
+A name that disappears or changes its parameters breaks programs of others, and needs a line in CHANGELOG.md; a new one
+is a promise. Either way the file is written again by hand: ``python tests/test_public_api.py --write``.
 """
 
 import importlib

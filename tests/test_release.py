@@ -75,17 +75,24 @@ def test_it_works_outside_the_checkout(outside: Path) -> None:
     assert str(outside.parent) in found.stdout, found.stderr
     command = str(outside / "burnside")
     assert run(outside, command, "--version").stdout == f"burnside {burnside.__version__}\n"
-    found = run(outside, command, "audit", "fig2", "--json")
-    assert found.returncode == 0 and json.loads(found.stdout)["quotient"]["pairs"] == 8, found.stderr
+    sizes = ["--states", "100", "--pairs", "400", "--succ", "2", "--horizon", "10", "--eps", "1"]
+    found = run(outside, command, "bounds", *sizes, "--json")
+    assert found.returncode == 0 and json.loads(found.stdout)["explicit"]["w_min"] == 2.5e-4, found.stderr
+    found = run(outside, command, "claims", "--id", "thm-1")
+    assert found.returncode == 0 and "burnside audit bandit" in found.stdout, found.stderr
     found = run(outside, command, "audit", "rnig")
     assert found.returncode == 2 and "did you mean 'ring'" in found.stderr and "Traceback" not in found.stderr
 
 
-def test_ledger_and_doctor_work_outside_the_checkout(outside: Path) -> None:
-    """There are no results and no tests there: what rests on them is skipped, the rest is computed."""
-    found = run(outside, str(outside / "burnside"), "claims", "--check", "--json")
+@pytest.mark.slow
+def test_compiled_code_ledger_and_doctor_outside_the_checkout(outside: Path) -> None:
+    """Everything is compiled anew there. No results and no tests are there: what rests on them is skipped."""
+    command = str(outside / "burnside")
+    found = run(outside, command, "audit", "fig2", "--json")
+    assert found.returncode == 0 and json.loads(found.stdout)["quotient"]["pairs"] == 8, found.stderr
+    found = run(outside, command, "claims", "--check", "--json")
     content = json.loads(found.stdout)
     assert found.returncode == 0 and content["problems"] == {}, found.stderr
     assert content["agree"] > 20 and "table-1-small" in content["skipped"] and "thm-1" not in content["skipped"]
-    found = run(outside, str(outside / "burnside"), "doctor", "--json")
+    found = run(outside, command, "doctor", "--json")
     assert found.returncode == 0 and json.loads(found.stdout)["ok"], found.stderr

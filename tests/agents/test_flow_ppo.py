@@ -22,7 +22,7 @@ from burnside.agents.flow_ppo import (  # noqa: E402
     train,
 )
 from burnside.agents.flow_ppo.learner import clipped_value_loss  # noqa: E402
-from burnside.envs.planar import PlanarSpec, PlanarState, demonstrate, reset, step, to_world  # noqa: E402
+from burnside.envs.planar import PlanarSpec, demonstrate, reset, step, to_world  # noqa: E402
 from burnside.errors import BurnsideError, UnreadableFile  # noqa: E402
 from burnside.nn.flow import FlowConfig, FlowPolicy, Imitation, ImitationConfig  # noqa: E402
 
@@ -115,7 +115,7 @@ def test_the_first_ratio_is_one(kind: str) -> None:
     seen = made._rollout()
     flat = {name: array.reshape(-1, *array.shape[2:]) for name, array in seen.items()}
     flat["target"], flat["advantage"] = flat["value"], np.ones(30, dtype=np.float32)
-    loss, stats = made._loss(flat, np.arange(30), frozen=False)
+    _, stats = made._loss(flat, np.arange(30), frozen=False)
     assert stats[0] == pytest.approx(-1.0, abs=1e-5)  # −ratio · 1
     assert stats[2] == pytest.approx(0.0, abs=1e-6) and stats[3] == 0.0
     # at the batch shape of the rollout it is one to the last bit
@@ -249,7 +249,7 @@ def test_evaluation_is_repeatable() -> None:
 
 def test_the_papers_counts_are_said_with_their_units() -> None:
     lines = FlowPPOConfig.preset("paper").describe(8, 400)
-    assert "at most 25000 decisions" in lines[0] and "at least 10.0 rollouts, 4 of them" in lines[1]
+    assert "≤ 25000 decisions" in lines[0] and "at least 10.0 rollouts, 4 of them" in lines[1]
     assert "2048 decisions; at most 12.2 updates" in lines[2] and "6.4 rollouts" in lines[3]
     literal = FlowPPOConfig.preset("paper", rate_tick="update", budget_unit="decisions")
     assert "819.2 rollouts" in literal.describe(8, 400)[3]  # the warm-up would never end
@@ -301,14 +301,14 @@ def test_it_learns_to_reach_what_it_sees(kind: str) -> None:
         obs_dim=2, act_dim=2, horizon=2, n_obs=1, n_act=2, layers=2, width=64, value_width=32, noise=kind, sigma=0.3
     )
     config = FlowPPOConfig(
-        scenes=256, rollout=2, minibatch=128, epochs=4, actor_rate=1e-3, critic_rate=3e-3, critic_rollouts=3,
-        target_kl=0.0, budget=120_000,
+        scenes=256, rollout=2, minibatch=256, epochs=4, actor_rate=1e-3, critic_rate=3e-3, critic_rollouts=3,
+        target_kl=0.0, budget=25_000,
     )  # fmt: skip
     policy = FlowPolicy(flow, 0)
     before = evaluate(policy, Reach(), 200).returns.mean()
     train(config, policy, Reach(), 0, say=lambda line: None)
     after = evaluate(policy, Reach(), 200).returns.mean()
-    assert before < -1.2 and after > 0.55 * before
+    assert before < -1.2 and after > 0.15 * before  # measured: 0.02 and 0.03 of it after 60 000 steps
 
 
 @pytest.mark.probe
@@ -316,6 +316,7 @@ def test_imitation_of_a_few_demonstrations_pushes_in_the_frame_of_the_robot() ->
     spec = PlanarSpec("push", spread=(1.0, math.pi), reward="sparse")
     flow = FlowConfig.preset("planar", width=128)
     env = PlanarChunks(spec, "robot")
-    observed, actions = demonstration_chunks(env, demonstrate(spec, 11, n=20), flow)
-    job = Imitation(FlowPolicy(flow, 0), ImitationConfig(steps=400, batch=128, ema=0.99), observed, actions)
+    observed, actions = demonstration_chunks(env, demonstrate(spec, 11, n=40, noise=0.3), flow)
+    job = Imitation(FlowPolicy(flow, 0), ImitationConfig(steps=500, batch=128, ema=0.99), observed, actions)
+    assert evaluate(job.average, env, 100).success.mean() < 0.1
     assert evaluate(job.run(), env, 100).success.mean() > 0.7

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.agents.control_toys import PointMass, Probe
 
 from burnside.agents.gaussian_ppo import (
     BatchStep,
@@ -20,12 +21,12 @@ from burnside.agents.gaussian_ppo import (
     update_rows,
 )
 from burnside.agents.gaussian_ppo import _network as network
+from burnside.agents.gaussian_ppo._update import epoch
 from burnside.agents.gaussian_ppo.parameters import initial, layout, matrices, scratch, set_matrices
 from burnside.agents.gaussian_ppo.planar import PlanarScenes
 from burnside.agents.ppo.gae import advantages
 from burnside.envs.planar import PlanarSpec
 from burnside.errors import BurnsideError, UnreadableFile
-from tests.agents.control_toys import PointMass, Probe
 
 SMALL = GaussianPPOConfig(hidden=(16, 32), scenes=8, rollout=16, batch=32, epochs=2)
 
@@ -117,7 +118,7 @@ def test_the_update_is_torchs_own() -> None:
     clipped = 0.0
     for k in range(3):
         totals[:] = 0
-        done = network.epoch(
+        done = epoch(
             flat, m, v, k, at.actor, at.critic, at.spread, scratch(at), obs, action, log_prob, advantage, target,
             np.arange(n), n, True, 0.2, 0.01, 0.5, 0.02, 0.3, 0.0, totals,
         )  # fmt: skip

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from burnside._random import Stream, uniform
 from burnside.envs.planar import (
     FRAMES,
     PlanarSpec,
@@ -277,6 +278,18 @@ def test_scene_is_the_same_alone_and_in_any_batch(task: str) -> None:
     assert len(np.unique(many.x[:, 0])) == 4
     double = reset(PlanarSpec(task, FULL, dtype="float64"), np.array([5, 5, 9, 2**63], np.uint64), [0, 7, 7, 123_456])
     assert np.array_equal(double.x.astype(np.float32), many.x)
+
+
+def test_scenes_come_from_the_environment_stream() -> None:
+    """Sixteen counters per episode: robot, heading, puck, goal, then the rotation and the translation."""
+    u = uniform(3, Stream.ENV, 16 * 5 + np.arange(10))
+    spec = PlanarSpec("push", (0.7, 2.0), dtype="float64")
+    turn, shift = so2_exp(2.0 * (2 * u[7] - 1)), 0.7 * (2 * u[8:10] - 1)
+    base = [[-0.05 + 0.1 * u[0], -0.05 + 0.1 * u[1]], [0.35 + 0.25 * u[3], -0.25 + 0.5 * u[4]]]
+    goal = [0.8 + 0.4 * u[5], -0.5 + u[6]]
+    look = turn @ [math.cos(u[2] - 0.5), math.sin(u[2] - 0.5)]
+    expected = np.concatenate([turn @ base[0] + shift, look, turn @ base[1] + shift, turn @ goal + shift])
+    assert np.allclose(reset(spec, 3, 5).x[0], expected, atol=1e-14)
 
 
 def test_steps_of_a_scene_are_the_same_alone_and_in_any_batch() -> None:

@@ -1,9 +1,9 @@
 """Canonical forms of observations, the Gymnasium wrappers around them, and the check that a symmetry holds.
 
 What lives here: :class:`Canonicalizer` (``x → (x̄, g)`` with ``x̄ = g·x``, and ``undo``), the forms (:class:`RollToGoal`
-of App. C, :class:`LexMin`, :class:`SmallestLabel`, :class:`SignFlip`, and by frame :class:`FrameForm`), the wrappers (:class:`CanonicalEnv`,
-:class:`CanonicalVectorEnv`, :class:`AugmentedEnv`), :class:`EnvSymmetry` (a group acting on an environment),
-:func:`check_symmetry`, and ready-made symmetries in :mod:`burnside.canonical.known`.
+of App. C, :class:`LexMin`, :class:`SmallestLabel`, :class:`SignFlip`, and :class:`FrameForm`, the view from a frame),
+the wrappers (:class:`CanonicalEnv`, :class:`CanonicalVectorEnv`, :class:`AugmentedEnv`), :class:`EnvSymmetry` (a group
+acting on an environment), :func:`check_symmetry`, and ready-made symmetries in :mod:`burnside.canonical.known`.
 
 It may import ``burnside.envs`` and what lies below. Gymnasium is the extra ``envs``; the forms work without it.
 """

@@ -13,12 +13,24 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
+from burnside.envs.planar import PlanarSpec, PlanarState
 from burnside.envs.ring import RingSpec, RingState
 
 if TYPE_CHECKING:
+    from burnside.envs.planar.env import PlanarEnv, PlanarVectorEnv
     from burnside.envs.ring.env import RingEnv, RingVectorEnv
 
-__all__ = ["RingEnv", "RingSpec", "RingState", "RingVectorEnv", "register"]
+__all__ = [
+    "PlanarEnv",
+    "PlanarSpec",
+    "PlanarState",
+    "PlanarVectorEnv",
+    "RingEnv",
+    "RingSpec",
+    "RingState",
+    "RingVectorEnv",
+    "register",
+]
 
 
 def register() -> None:
@@ -49,9 +61,13 @@ def register() -> None:
 
 def __getattr__(name: str) -> Any:
     if name in ("RingEnv", "RingVectorEnv"):
-        from burnside.envs.ring import env
+        from burnside.envs.ring import env as ring
 
-        return getattr(env, name)
+        return getattr(ring, name)
+    if name in ("PlanarEnv", "PlanarVectorEnv"):
+        from burnside.envs.planar import env as planar
+
+        return getattr(planar, name)
     raise AttributeError(f"module 'burnside.envs' has no attribute {name!r}")
 
 

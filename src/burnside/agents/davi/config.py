@@ -148,7 +148,7 @@ PRESETS: dict[str, DaviConfig] = {
         forced_copies=(10_000_000_000,),
         label_batches=1,
     ),
-    "study": DaviConfig(states=1_000_000),
+    "study": DaviConfig(hidden=(256, 128), batch=500, states_per_round=10_000),
     "laptop": DaviConfig(),
     "smoke": DaviConfig(
         hidden=(64, 32), blocks=1, batch=200, states=20_000, states_per_round=2_000, back_max=6, label_batches=5

@@ -1,7 +1,8 @@
 """Deep approximate value iteration, and regression on exact values: the same learner with other labels.
 
-Members are trained one after the other. On a CPU a batch of networks in one product is no faster than one at a time,
-and this way a member's bits cannot depend on its company.
+Members are trained one after the other. On one core an update of four networks in one product took 212 ms against 209
+one by one (512/256, batch 1000; 45 against 51 at 256/128, batch 500), and gave other bits: alone, a member's bits
+cannot depend on its company.
 """
 
 from __future__ import annotations

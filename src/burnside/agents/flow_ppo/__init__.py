@@ -16,10 +16,10 @@ from burnside.agents.flow_ppo.config import PRESETS, FlowPPOConfig
 from burnside.agents.flow_ppo.env import ChunkEnv, ChunkStep
 
 if TYPE_CHECKING:
-    from burnside.agents.flow_ppo.play import evaluate
     from burnside.agents.flow_ppo.learner import FlowLog, FlowPPO
     from burnside.agents.flow_ppo.loop import load, save, train
     from burnside.agents.flow_ppo.planar import PlanarChunks, demonstration_chunks
+    from burnside.agents.flow_ppo.play import evaluate
 
 __all__ = [
     "PRESETS",

@@ -105,7 +105,7 @@ class FlowPPOConfig:
         """Every count with its unit, and what follows from them, for episodes of ``episode_steps`` steps.
 
         >>> print(*FlowPPOConfig.preset("paper").describe(8, 400), sep="\\n")
-        rollout: 500 episodes of at most 400 environment steps (50 decisions of 8) in 16 scenes = at most 25000 decisions
+        rollout: 500 episodes of at most 400 environment steps (50 decisions of 8) in 16 scenes, ≤ 25000 decisions
         budget: 2000000 environment steps = at least 10.0 rollouts, 4 of them for the critic alone
         update: 16 decisions × 128 minibatches = 2048 decisions; at most 12.2 updates (1562.5 minibatches) per epoch
         rates: rise over 10000 ticks, one per minibatch = 6.4 rollouts with 1 epoch at full length
@@ -114,7 +114,7 @@ class FlowPPOConfig:
         if self.rollout_unit == "episodes":
             decisions = self.rollout * per_episode
             what = f"{self.rollout} episodes of at most {episode_steps} environment steps ({per_episode} decisions of "
-            what += f"{n_act}) in {self.scenes} scenes = at most {decisions} decisions"
+            what += f"{n_act}) in {self.scenes} scenes, ≤ {decisions} decisions"
         else:
             decisions = self.rollout * self.scenes
             what = f"{self.rollout} decisions of {n_act} environment steps in each of {self.scenes} scenes = "

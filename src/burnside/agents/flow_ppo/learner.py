@@ -196,8 +196,10 @@ class FlowPPO:
 
     def _learn(self, seen: Mapping[str, AnyArray]) -> None:
         config = self.config
-        columns = (seen[k].T for k in ("reward", "value", "next_value", "terminated", "ended"))
-        advantage = advantages(*columns, config.gamma, config.lam).T
+        reward, value, after, terminated, ended = (
+            seen[k].T for k in ("reward", "value", "next_value", "terminated", "ended")
+        )
+        advantage = advantages(reward, value, after, terminated, ended, config.gamma, config.lam).T
         flat = {name: array.reshape(-1, *array.shape[2:]) for name, array in seen.items()}
         flat["target"] = (advantage + seen["value"]).astype(np.float32).ravel()
         if config.normalize and advantage.size > 1:

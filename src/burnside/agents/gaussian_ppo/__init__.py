@@ -1,8 +1,8 @@
 """PPO with continuous actions on batched environments: many scenes per member, members side by side.
 
 ``config`` has :class:`GaussianPPOConfig` and :class:`ControlLog`, ``env`` the protocol :class:`BatchEnv`, ``block``
-members in lockstep, ``loop`` training with checkpoints. The networks are compiled (``_network``, ``_tiles``): at 64×64
-the products take longer than everything around them only if nothing is dispatched one by one.
+members in lockstep, ``loop`` training with checkpoints, ``planar`` the planar tasks. The networks are compiled
+(``_network``, ``_update``, ``_tiles``): at 64×64 an operation takes less time than its dispatch.
 
 It may import what lies below, and from ``burnside.agents.dqn`` and ``.ppo`` what all learners share (checkpoint files,
 advantages). numba is loaded when a name that needs it is first asked for.

@@ -1,4 +1,4 @@
-"""Two tanh networks, actor and critic, forwards and backwards, and PPO's update of both: compiled, float32.
+"""Two tanh networks, actor and critic, forwards and backwards, and acting with them: compiled, float32.
 
 Hidden layers lie in panels of sixteen columns: entry (k, j) of a (rows, columns) matrix is at ``(j // 16)·rows·16 +
 k·16 + j % 16``. Output layers lie row by row, one row per output. Rows of inputs are padded with zeros to fours.
@@ -16,7 +16,20 @@ from burnside._random_kernels import uniform_nb
 from burnside._types import AnyArray
 from burnside.agents.gaussian_ppo._tiles import COLUMNS, ROWS, tile
 
-__all__ = ["BATCH_ROWS", "GAP", "Net", "Work", "act", "epoch", "mean_only", "values"]
+__all__ = [
+    "BATCH_ROWS",
+    "GAP",
+    "Net",
+    "Work",
+    "act",
+    "backward",
+    "forward",
+    "log_density",
+    "mean_only",
+    "pick",
+    "transpose",
+    "values",
+]
 
 _POLICY = 6  # Stream, as a plain number for compiled code
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
@@ -131,7 +144,7 @@ def _dot(a: AnyArray, a_at: int, b: AnyArray, b_at: int, width: int) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _forward(w: AnyArray, net: Net, x: AnyArray, h1: AnyArray, h2: AnyArray, out: AnyArray, rows: int) -> None:
+def forward(w: AnyArray, net: Net, x: AnyArray, h1: AnyArray, h2: AnyArray, out: AnyArray, rows: int) -> None:
     """Both hidden layers and the outputs of the first ``rows`` rows of ``x`` (computed up to the next four)."""
     whole = -(-rows // ROWS) * ROWS
     row1, row2 = net.h1 + GAP, net.h2 + GAP
@@ -175,7 +188,7 @@ def _scaled(out: AnyArray, out_at: int, factor: Any, x: AnyArray, x_at: int, wid
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _transpose(w: AnyArray, net: Net, out: AnyArray) -> None:
+def transpose(w: AnyArray, net: Net, out: AnyArray) -> None:
     """The second layer as the backward pass reads it: (h2, h1) in panels."""
     for k in range(net.h1):
         for j in range(net.h2):
@@ -184,7 +197,7 @@ def _transpose(w: AnyArray, net: Net, out: AnyArray) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _backward(
+def backward(
     w: AnyArray,
     g: AnyArray,
     net: Net,
@@ -200,11 +213,13 @@ def _backward(
 ) -> None:
     """Add the gradients of ``rows`` rows (a multiple of four) to ``g``, from the gradient of the outputs ``dout``."""
     row1, row2 = net.h1 + GAP, net.h2 + GAP
-    d2[: rows * row2] = _ZERO
+    product(
+        d2, row2, COLUMNS, zeros, 0, 0, 0, dout, net.outputs, 1,
+        w, net.w3, net.h2, COLUMNS, rows, net.h2, net.outputs, 0,
+    )  # fmt: skip
     for i in range(rows):
         for o in range(net.outputs):
             slope = dout[i * net.outputs + o]
-            _scaled(d2, i * row2, slope, w, net.w3 + o * net.h2, net.h2)
             _scaled(g, net.w3 + o * net.h2, slope, h2, i * row2, net.h2)
             g[net.b3 + o] += slope
     _through_tanh(d2, h2, rows * row2)
@@ -226,7 +241,7 @@ def _backward(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _pick(x: AnyArray, inputs: int, obs: AnyArray, order: AnyArray, first: int, rows: int) -> None:
+def pick(x: AnyArray, inputs: int, obs: AnyArray, order: AnyArray, first: int, rows: int) -> None:
     """Copy observations in an order to the scratch; rows beyond are zeros, so that what is padded adds nothing."""
     width = obs.shape[1]
     for i in range(rows):
@@ -242,8 +257,8 @@ def values(w: AnyArray, critic: Net, work: Work, obs: AnyArray, out: AnyArray) -
     """V of every row of ``obs``."""
     for first in range(0, len(obs), BATCH_ROWS):
         rows = min(BATCH_ROWS, len(obs) - first)
-        _pick(work.x, critic.inputs, obs[first:], work.order, 0, rows)
-        _forward(w, critic, work.x, work.h1, work.h2, work.out, rows)
+        pick(work.x, critic.inputs, obs[first:], work.order, 0, rows)
+        forward(w, critic, work.x, work.h1, work.h2, work.out, rows)
         out[first : first + rows] = work.out[:rows]
 
 
@@ -253,15 +268,15 @@ def mean_only(w: AnyArray, actor: Net, work: Work, obs: AnyArray, out: AnyArray)
     size = actor.outputs
     for first in range(0, len(obs), BATCH_ROWS):
         rows = min(BATCH_ROWS, len(obs) - first)
-        _pick(work.x, actor.inputs, obs[first:], work.order, 0, rows)
-        _forward(w, actor, work.x, work.h1, work.h2, work.out, rows)
+        pick(work.x, actor.inputs, obs[first:], work.order, 0, rows)
+        forward(w, actor, work.x, work.h1, work.h2, work.out, rows)
         for i in range(rows):
             for j in range(size):
                 out[first + i, j] = work.out[i * size + j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _log_density(action: AnyArray, mean: AnyArray, at: int, log_std: AnyArray, inverse: AnyArray) -> Any:
+def log_density(action: AnyArray, mean: AnyArray, at: int, log_std: AnyArray, inverse: AnyArray) -> Any:
     total = _ZERO
     for j in range(log_std.size):
         z = (action[j] - mean[at + j]) * inverse[j]
@@ -297,157 +312,5 @@ def act(
             radius = math.sqrt(-2.0 * math.log(1.0 - uniform_nb(seed, _POLICY, at)))
             noise = np.float32(radius * math.cos(2.0 * math.pi * uniform_nb(seed, _POLICY, at + 1)))
             action[i, j] = mean[j] + deviation[j] * noise
-        log_prob[i] = _log_density(action[i], mean, 0, log_std, inverse)
+        log_prob[i] = log_density(action[i], mean, 0, log_std, inverse)
     values(w, critic, work, obs, value)
-
-
-@njit(cache=True, nogil=True, fastmath=_EXACT, error_model="numpy")
-def _adam(w: AnyArray, m: AnyArray, v: AnyArray, g: AnyArray, shrink: Any, scale: Any, root: Any) -> None:
-    """Adam (β 0.9 and 0.999, ε 1e-8) on all parameters, of the gradient times ``shrink``."""
-    for i in range(w.size):
-        slope = shrink * g[i]
-        a = np.float32(0.9) * m[i] + np.float32(0.1) * slope
-        b = np.float32(0.999) * v[i] + np.float32(0.001) * (slope * slope)
-        m[i] = a
-        v[i] = b
-        w[i] -= scale * a / (np.sqrt(b) * root + np.float32(1e-8))
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _actor_rows(
-    w: AnyArray,
-    g: AnyArray,
-    actor: Net,
-    spread: int,
-    work: Work,
-    action: AnyArray,
-    log_prob: AnyArray,
-    advantage: AnyArray,
-    rows_of: AnyArray,
-    first: int,
-    rows: int,
-    centre: float,
-    over: float,
-    clip: Any,
-    share: Any,
-    stats: AnyArray,
-) -> None:
-    """The gradient of PPO's clipped objective at the outputs of the actor, and of the log deviations."""
-    size = actor.outputs
-    log_std = w[spread : spread + size]
-    inverse = np.exp(-log_std)
-    dout, out = work.dout, work.out
-    for i in range(rows):
-        row = rows_of[first + i]
-        a = np.float32((advantage[row] - centre) * over)
-        log_ratio = _log_density(action[row], out, i * size, log_std, inverse) - log_prob[row]
-        ratio = np.exp(log_ratio)
-        bounded = min(max(ratio, _ONE - clip), _ONE + clip)
-        stats[0] -= np.float64(min(ratio * a, bounded * a))
-        stats[3] += np.float64(ratio - _ONE) - np.float64(log_ratio)
-        stats[4] += 1.0 if abs(ratio - _ONE) > clip else 0.0
-        slope = -a * ratio * share if ratio * a <= bounded * a else _ZERO
-        for j in range(size):
-            z = (action[row, j] - out[i * size + j]) * inverse[j]
-            dout[i * size + j] = slope * z * inverse[j]
-            g[spread + j] += slope * (z * z - _ONE)
-    for i in range(rows * size, -(-rows // ROWS) * ROWS * size):
-        dout[i] = _ZERO
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def epoch(
-    w: AnyArray,
-    m: AnyArray,
-    v: AnyArray,
-    made: int,
-    actor: Net,
-    critic: Net,
-    spread: int,
-    work: Work,
-    obs: AnyArray,
-    action: AnyArray,
-    log_prob: AnyArray,
-    advantage: AnyArray,
-    target: AnyArray,
-    order: AnyArray,
-    batch: int,
-    normalize: bool,
-    clip: float,
-    entropy: float,
-    value_weight: float,
-    rate: float,
-    grad_clip: float,
-    target_kl: float,
-    totals: AnyArray,
-) -> int:
-    """One pass over a rollout in an order; returns the updates made, fewer if the KL estimate passed ``target_kl``.
-
-    ``totals`` gains per update: policy loss, value loss, entropy, KL estimate (before the step), clipped fraction, 1.
-    """
-    g, size = work.grad, actor.outputs
-    stats = np.zeros(5)
-    done = 0
-    for begin in range(0, order.size, batch):
-        stats[:] = 0.0
-        g[:] = _ZERO
-        share = np.float32(1.0 / batch)
-        centre, over = 0.0, 1.0
-        if normalize:
-            for t in range(batch):
-                centre += advantage[order[begin + t]]
-            centre /= batch
-            square = 0.0
-            for t in range(batch):
-                square += (advantage[order[begin + t]] - centre) ** 2
-            over = 1.0 / (math.sqrt(square / (batch - 1)) + 1e-8)
-        _transpose(w, actor, work.transposed)
-        for first in range(begin, begin + batch, BATCH_ROWS):
-            rows = min(BATCH_ROWS, begin + batch - first)
-            whole = -(-rows // ROWS) * ROWS
-            _pick(work.x, actor.inputs, obs, order, first, rows)
-            _forward(w, actor, work.x, work.h1, work.h2, work.out, rows)
-            _actor_rows(
-                w, g, actor, spread, work, action, log_prob, advantage, order, first, rows,
-                centre, over, np.float32(clip), share, stats,
-            )  # fmt: skip
-            _backward(
-                w, g, actor, work.x, work.h1, work.h2, work.d1, work.d2, work.dout,
-                work.transposed, work.zeros, whole,
-            )  # fmt: skip
-        if target_kl > 0.0 and stats[3] / batch > target_kl:
-            break
-        _transpose(w, critic, work.transposed)
-        weight = np.float32(value_weight / batch)
-        for first in range(begin, begin + batch, BATCH_ROWS):
-            rows = min(BATCH_ROWS, begin + batch - first)
-            whole = -(-rows // ROWS) * ROWS
-            _pick(work.x, critic.inputs, obs, order, first, rows)
-            _forward(w, critic, work.x, work.h1, work.h2, work.out, rows)
-            for i in range(rows):
-                error = work.out[i] - target[order[first + i]]
-                stats[1] += 0.5 * np.float64(error) * np.float64(error)
-                work.dout[i] = weight * error
-            for i in range(rows, whole):
-                work.dout[i] = _ZERO
-            _backward(
-                w, g, critic, work.x, work.h1, work.h2, work.d1, work.d2, work.dout,
-                work.transposed, work.zeros, whole,
-            )  # fmt: skip
-        for j in range(size):
-            g[spread + j] -= np.float32(entropy)
-            stats[2] += np.float64(w[spread + j]) + 0.5 + 0.5 * math.log(2 * math.pi)
-        norm = 0.0
-        for i in range(g.size):
-            norm += np.float64(g[i]) * np.float64(g[i])
-        shrink = np.float32(min(1.0, grad_clip / (math.sqrt(norm) + 1e-6)))
-        done += 1
-        t = made + done
-        _adam(w, m, v, g, shrink, np.float32(rate / (1.0 - 0.9**t)), np.float32(1.0 / math.sqrt(1.0 - 0.999**t)))
-        totals[0] += stats[0] / batch
-        totals[1] += stats[1] / batch
-        totals[2] += stats[2]
-        totals[3] += stats[3] / batch
-        totals[4] += stats[4] / batch
-        totals[5] += 1.0
-    return done

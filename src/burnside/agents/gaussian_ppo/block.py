@@ -10,7 +10,7 @@ import numpy as np
 
 from burnside._random import Stream, hash_u64
 from burnside._types import AnyArray, BoolArray, FloatArray, IntArray
-from burnside.agents.gaussian_ppo import _network
+from burnside.agents.gaussian_ppo import _network, _update
 from burnside.agents.gaussian_ppo.config import STATS, ControlLog, GaussianPPOConfig
 from burnside.agents.gaussian_ppo.env import BatchEnv, State, check_observations, update_rows
 from burnside.agents.gaussian_ppo.parameters import initial, layout, matrices, scratch
@@ -192,7 +192,7 @@ class GaussianBlock:
         for _ in range(config.epochs):
             keys = hash_u64(self.seeds[member], Stream.REPLAY, self.epochs[member] * count + np.arange(count))
             order = np.argsort(keys, kind="stable")
-            done = _network.epoch(
+            done = _update.epoch(
                 self.weights[member],
                 self.m[member],
                 self.v[member],

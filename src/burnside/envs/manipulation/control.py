@@ -13,7 +13,7 @@ from numba import njit
 
 from burnside._types import FloatArray, IntArray
 
-__all__ = ["STIFFNESS", "rotation_from_6d", "rotation_to_6d", "torques"]
+__all__ = ["STIFFNESS", "torques"]
 
 STIFFNESS = 150.0
 """Gain on pose errors; the damping is critical."""
@@ -169,27 +169,3 @@ def torques(
             total += mass[i, k] * pull[k]
         out[i] = min(max(total, limits[i, 0]), limits[i, 1])
 
-
-def rotation_to_6d(rotation: FloatArray) -> FloatArray:
-    """The first two columns of rotation matrices, one after the other (Zhou et al. 2019).
-
-    >>> rotation_to_6d(np.eye(3))
-    array([1., 0., 0., 0., 1., 0.])
-    """
-    matrix = np.asarray(rotation, float)
-    return np.concatenate([matrix[..., 0], matrix[..., 1]], axis=-1)
-
-
-def rotation_from_6d(six: FloatArray) -> FloatArray:
-    """Rotation matrices from their 6-d form, made orthonormal by Gram and Schmidt.
-
-    >>> rotation_from_6d(np.array([2.0, 0, 0, 0, 3, 0]))
-    array([[1., 0., 0.],
-           [0., 1., 0.],
-           [0., 0., 1.]])
-    """
-    x = np.asarray(six, float)
-    first = x[..., :3] / np.linalg.norm(x[..., :3], axis=-1, keepdims=True)
-    rest = x[..., 3:6] - (first * x[..., 3:6]).sum(-1, keepdims=True) * first
-    second = rest / np.linalg.norm(rest, axis=-1, keepdims=True)
-    return np.stack([first, second, np.cross(first, second)], axis=-1)

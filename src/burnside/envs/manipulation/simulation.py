@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from burnside._types import FloatArray
-from burnside.envs.manipulation.control import rotation_from_6d, rotation_to_6d, torques
+from burnside.envs.manipulation.control import torques
 from burnside.envs.manipulation.scenes import Scene, build_scene
 from burnside.envs.manipulation.tasks import Task
 from burnside.errors import InvalidAction, InvalidParameter
+from burnside.groups.rigid import matrix_to_rot6d, rot6d_to_matrix
 
 __all__ = ["SUBSTEPS", "SimulationState", "Simulation", "sample_placements"]
 
@@ -164,7 +165,8 @@ class Simulation:
             raise InvalidAction(
                 f"an action is 10 finite numbers (xyz, 6-d rotation, gripper), got {np.shape(action)} {action!r:.80}"
             )
-        rotation = rotation_from_6d(a[3:9])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rotation = rot6d_to_matrix(a[3:9])
         if not np.isfinite(rotation).all():
             raise InvalidAction("the two 3-vectors of an action's rotation are zero or parallel: give a rotation")
         self.move(a[:3], rotation, float(a[9]))
@@ -209,7 +211,7 @@ class Simulation:
 
     def hold(self, gripper: float = 0.0) -> FloatArray:
         """The action that asks for the pose the gripper has."""
-        return np.concatenate([self.eef_position(), rotation_to_6d(self.eef_rotation()), [gripper]])
+        return np.concatenate([self.eef_position(), matrix_to_rot6d(self.eef_rotation()), [gripper]])
 
     def touching(self, first: int, second: int) -> bool:
         """Whether two objects are in contact."""

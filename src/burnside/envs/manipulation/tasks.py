@@ -84,7 +84,7 @@ def _stack(level: str, reach: float) -> Task:
         table=0.8,
         objects=(cube("A", 0.02), cube("B", 0.025), cube("C", 0.02)),
         colours=((0.9, 0.1, 0.1), (0.1, 0.7, 0.1), (0.1, 0.2, 0.9)),
-        workspace=((-0.35, -0.4, 0.79), (0.4, 0.4, 1.2)),
+        workspace=((-0.4, -0.4, 0.804), (0.4, 0.4, 1.2)),
         views=("birdview", "agentview" if level == "D0" else "fulltable", "sideview", "robot0_eye_in_hand"),
         environment=f"StackThree_{level}",
     )
@@ -101,7 +101,7 @@ def _nut() -> Task:
         table=0.82,
         objects=(nut("SquareNut", (0.11, 0.225), 0.01), nut("RoundNut", (-0.225, -0.11), 0.025)),
         colours=((0.8, 0.6, 0.1), (0.5, 0.5, 0.7)),
-        workspace=((-0.35, -0.4, 0.81), (0.4, 0.4, 1.2)),
+        workspace=((-0.4, -0.4, 0.824), (0.4, 0.4, 1.2)),
         views=("birdview", "agentview", "sideview", "robot0_eye_in_hand"),
         environment="NutAssembly_D0",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 
@@ -56,7 +57,7 @@ class CloudEncoder(torch.nn.Module):
         super().__init__()
         layers: list[torch.nn.Module] = []
         widths = (config.point_dim, 64, 128, 256, 512)
-        for narrow, wide in zip(widths[:-1], widths[1:], strict=True):
+        for narrow, wide in pairwise(widths):
             layers += [torch.nn.Linear(narrow, wide), torch.nn.LayerNorm(wide), torch.nn.ReLU()]
         layers += [torch.nn.Linear(512, 128), torch.nn.LayerNorm(128)]
         self.points = torch.nn.Sequential(*layers)
@@ -73,7 +74,9 @@ class CloudEncoder(torch.nn.Module):
 
 def make_encoder(config: FlowConfig) -> FlatEncoder | StateEncoder | CloudEncoder:
     """The encoder of a configuration."""
-    return {"flat": FlatEncoder, "state": StateEncoder, "cloud": CloudEncoder}[config.encoder](config)
+    if config.encoder == "cloud":
+        return CloudEncoder(config)
+    return StateEncoder(config) if config.encoder == "state" else FlatEncoder(config)
 
 
 def resample_cloud(cloud: AnyArray, points: int, seed: int = 0) -> AnyArray:

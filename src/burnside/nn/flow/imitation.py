@@ -111,8 +111,8 @@ class Imitation:
             trained, lr=config.learning_rate, betas=(0.9, 0.95), weight_decay=config.weight_decay, fused=True
         )
         self._trained = trained
-        self._followed = list(policy.parameters())
-        self._following = list(self.average.parameters())
+        self._followed: list[torch.Tensor] = list(policy.parameters())
+        self._following: list[torch.Tensor] = list(self.average.parameters())
         self.step = 0
         self.losses: list[float] = []
 

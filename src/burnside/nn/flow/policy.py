@@ -45,6 +45,13 @@ class FlowPolicy(torch.nn.Module):
     torch.Size([2, 4, 3])
     """
 
+    state_mean: torch.Tensor
+    state_scale: torch.Tensor
+    action_mean: torch.Tensor
+    action_scale: torch.Tensor
+    cloud_mean: torch.Tensor
+    cloud_scale: torch.Tensor
+
     def __init__(self, config: FlowConfig, seed: int = 0) -> None:
         """A fresh policy; its parameters depend on the configuration and the seed."""
         super().__init__()
@@ -66,7 +73,7 @@ class FlowPolicy(torch.nn.Module):
     @property
     def device(self) -> torch.device:
         """Where the policy is."""
-        return self.state_mean.device  # type: ignore[return-value]
+        return self.state_mean.device
 
     # ------------------------------------------------------------------ normalisation
 
@@ -93,7 +100,7 @@ class FlowPolicy(torch.nn.Module):
     def observation(self, given: Mapping[str, Any]) -> Observation:
         """Checked and normalised observations on the policy's device."""
         config = self.config
-        wanted = {"state": (config.n_obs, config.obs_dim)}
+        wanted: dict[str, tuple[int, ...]] = {"state": (config.n_obs, config.obs_dim)}
         if config.encoder == "cloud":
             wanted["cloud"] = (config.n_obs, config.points, config.point_dim)
         out: Observation = {}

@@ -32,13 +32,12 @@ class DiTX(torch.nn.Module):
         self.context = torch.nn.Linear(token_dim, width)
         self.context_places = torch.nn.Parameter(0.02 * torch.randn(1, config.context, width))
         self.time = torch.nn.Sequential(torch.nn.Linear(_TIME, width), torch.nn.SiLU(), torch.nn.Linear(width, width))
-        self.blocks = torch.nn.ModuleList(DiTXBlock(width, config.heads) for _ in range(config.layers))
+        self.blocks: Any = torch.nn.ModuleList(DiTXBlock(width, config.heads) for _ in range(config.layers))
         self.norm = RMSNorm(width)
-        self.out = torch.nn.Sequential(
-            torch.nn.Linear(width, width), torch.nn.GELU("tanh"), torch.nn.Linear(width, config.act_dim)
-        )
-        torch.nn.init.zeros_(self.out[2].weight)
-        torch.nn.init.zeros_(self.out[2].bias)
+        last = torch.nn.Linear(width, config.act_dim)
+        torch.nn.init.zeros_(last.weight)
+        torch.nn.init.zeros_(last.bias)
+        self.out = torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.GELU("tanh"), last)
 
     def memory(self, tokens: torch.Tensor) -> list[Memory]:
         """Keys and values of the context in every layer."""

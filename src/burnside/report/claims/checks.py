@@ -124,7 +124,7 @@ def figure_two() -> Figures:
         "quotient_states": small.n_states,
         "quotient_pairs": small.n_pairs,
         "after": small.successors * small.n_pairs,
-        "all_symmetries": int(discover(drawn).order),
+        "all_symmetries": discover(drawn).order,
         "with_duplicates": smaller.successors * smaller.n_pairs,
     }
 

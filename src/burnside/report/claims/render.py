@@ -59,14 +59,15 @@ _CSS = """
 .verdicts button{font:inherit;font-size:.85rem;padding:.25rem .6rem;border:1px solid currentColor;border-radius:1rem;
 background:none;color:inherit;cursor:pointer}
 .verdicts button[aria-pressed=false]{opacity:.45;text-decoration:line-through}
-.claim{border-left:4px solid var(--v,#888);padding:.15rem 0 .15rem .8rem;margin:.9rem 0;break-inside:avoid}
+.claims{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,27rem),1fr));gap:1rem 1.5rem}
+.claim{--v:var(--light);border-left:4px solid var(--v);padding:.15rem 0 .15rem .8rem;break-inside:avoid;min-width:0}
 .claim[hidden]{display:none}
 .claim p{margin:.25rem 0}
 .claim .about{font-size:.85rem;opacity:.8}
 .claim code{overflow-wrap:anywhere}
 .claim .badge{font-weight:600;color:var(--v)}
-@media (prefers-color-scheme:dark){.claim{--v:var(--vd)}}
-@media print{.verdicts{display:none}.claim[hidden]{display:block}}
+@media (prefers-color-scheme:dark){.claim{--v:var(--dark)}}
+@media print{.verdicts{display:none}.claims{display:block}.claim,.claim[hidden]{display:block;margin:.9rem 0}}
 """
 
 _JS = """
@@ -100,13 +101,14 @@ def ledger_section(page: Page, claims: Sequence[Claim]) -> Page:
         f'title="{escape(VERDICTS[verdict])}">{escape(verdict)} · {number}</button></li>'
         for verdict, number in counts(claims).items()
     )
-    return page.html(f'<ul class="verdicts">{buttons}</ul>' + "".join(_block(claim) for claim in claims))
+    blocks = "".join(_block(claim) for claim in claims)
+    return page.html(f'<ul class="verdicts">{buttons}</ul><div class="claims">{blocks}</div>')
 
 
 def _block(claim: Claim) -> Html:
     light, dark = _COLOURS[claim.verdict]
     return Html(
-        f'<article class="claim" data-verdict="{escape(claim.verdict)}" style="--v:{light};--vd:{dark}">'
+        f'<article class="claim" data-verdict="{escape(claim.verdict)}" style="--light:{light};--dark:{dark}">'
         f'<p><span class="badge">{escape(claim.verdict)}</span> · {escape(claim.where)}: {escape(claim.claim)}</p>'
         f"<p>{escape(claim.evidence)}</p>"
         f'<p class="about">{escape(claim.how)} <code>{escape(claim.command)}</code></p></article>'

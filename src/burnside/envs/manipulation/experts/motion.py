@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from burnside._types import FloatArray
-from burnside.envs.manipulation.control import rotation_to_6d
 from burnside.envs.manipulation.simulation import Simulation
+from burnside.groups.rigid import matrix_to_rot6d
 
 __all__ = [
     "CLOSE",
@@ -121,4 +121,4 @@ def command(
     if length > reach:
         step = step * (reach / length)
     angle = now + float(np.clip(yaw - now, -turn, turn))
-    return np.concatenate([here + step, rotation_to_6d(hand_rotation(angle, tilt)), [gripper]])
+    return np.concatenate([here + step, matrix_to_rot6d(hand_rotation(angle, tilt)), [gripper]])

@@ -16,13 +16,13 @@ from burnside.envs.manipulation.simulation import Simulation
 
 __all__ = ["NutExpert"]
 
-_HANDLE = (0.054, 0.060)  # distance from the middle of a nut to that of its handle
+_HANDLE = (0.066, 0.071)  # from the middle of a nut to where its handle is taken: the outer half, clear of the ring
 _PEGS = np.array([[0.23, 0.1], [0.23, -0.1]])
 _LEAST = (-1.65, -2.3)  # yaws of the hand over the two nuts at which no joint meets its limit
 _MOST = (3.5, 3.5)
 _TABLE = 0.82
 _OVER = 0.985  # height of a nut that clears the pegs, whose tops are at 0.95
-_TURN = 1.0  # largest change of yaw asked for at once
+_TURN = 0.4  # largest change of yaw asked for at once
 
 
 class NutExpert:
@@ -99,6 +99,8 @@ class NutExpert:
             self._go("approach")
         elif here[2] - target[2] < 0.005 or self.count > 25:
             self._go("close")
+        if np.hypot(*(target - here)[:2]) > 0.006:  # straight above first
+            target[2] = max(target[2], here[2] - 0.012)
         return self._move(sim, target, OPEN, reach=0.06)
 
     def _close(self, sim: Simulation, nut: FloatArray, direction: float, handle: FloatArray) -> FloatArray:
@@ -186,5 +188,5 @@ class NutExpert:
 
 
 def _threaded(nut: FloatArray, index: int) -> bool:
-    """Whether a nut is around its peg, at any height."""
-    return bool(np.abs(nut[:2] - _PEGS[index]).max() < 0.03 and nut[2] < 0.945)
+    """Whether a nut is around its peg and was let down it."""
+    return bool(np.abs(nut[:2] - _PEGS[index]).max() < 0.03 and nut[2] < 0.90)

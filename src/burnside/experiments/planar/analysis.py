@@ -1,0 +1,241 @@
+"""Episodes to 90 % against spread, success against demonstrations, fine-tuning curves, and the theorem beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from burnside._types import FloatArray, IntArray
+from burnside.envs.planar import PlanarSpec, demonstrate, observe
+from burnside.envs.planar.core import PlanarState
+from burnside.experiments.planar.config import ARMS
+from burnside.runs import Results, read_results
+from burnside.stats import bootstrap
+from burnside.stats.censored import Ratio, Times, paired_ratio
+from burnside.theory import covering
+
+__all__ = ["Curve", "Extent", "cover_rows", "extent", "finetune_curves", "ratios", "saving", "table", "times"]
+
+_EMPTY: dict[str, Any] = dict.fromkeys(
+    [
+        "kind", "task", "arm", "shift", "turn", "demos", "seeds", "solved", "restricted_mean", "median", "budget",
+        "ratio", "ratio_low", "ratio_high", "ratio_bound", "success_mean", "success_low", "success_high", "before_mean",
+        "before_low", "before_high", "gain_mean", "gain_low", "gain_high", "saving", "saving_bound", "env_steps",
+    ]
+)  # fmt: skip
+
+
+def _of(results: Results, **wanted: Any) -> list[dict[str, Any]]:
+    return [row for row in results.rows if all(row.get(key) == value for key, value in wanted.items())]
+
+
+def _settings(results: Results, kind: str, *keys: str) -> list[tuple[Any, ...]]:
+    found = {tuple(row[key] for key in keys) for row in _of(results, kind=kind)}
+    return sorted(found, key=lambda key: tuple(ARMS.index(part) if part in ARMS else part for part in key))
+
+
+def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
+    """One row per setting of each question.
+
+    *ppo*: ``restricted_mean`` and ``median`` of the episodes to 90 % success, and ``ratio``, so many times as many as
+    in the robot's frame, paired by seed. *imitation*: success, and ``saving``, so many times fewer demonstrations than
+    the world frame needs for it. *finetune*: success before and after, and the gain, paired by seed.
+    """
+    results = read_results(folder, allow_missing=allow_missing)
+    return [
+        *(_ppo_row(results, *key) for key in _settings(results, "ppo", "task", "shift", "turn", "arm")),
+        *(_imitation_row(results, *key) for key in _settings(results, "imitation", "task", "demos", "arm")),
+        *(_finetune_row(results, *key) for key in _settings(results, "finetune", "task", "arm", "demos")),
+    ]
+
+
+def times(results: Results, task: str, shift: float, turn: float, arm: str) -> Times:
+    """Episodes until 90 % succeed, some of them censored."""
+    rows = _of(results, kind="ppo", task=task, shift=shift, turn=turn, arm=arm)
+    return Times(
+        tuple(int(row["seed"]) for row in rows),
+        np.array([row["reached"] for row in rows], dtype=np.float64),
+        np.array([row["solved"] for row in rows]),
+    )
+
+
+def ratios(results: Results, task: str, shift: float, turn: float) -> dict[str, Ratio]:
+    """How many times as many episodes the other arms need as the robot's frame, paired by seed."""
+    arms = [key[0] for key in _settings(results, "ppo", "arm")]
+    robot = times(results, task, shift, turn, "robot")
+    found = {arm: times(results, task, shift, turn, arm) for arm in arms if arm != "robot"}
+    return {arm: paired_ratio(own, robot) for arm, own in found.items() if len(own.times) and len(robot.times)}
+
+
+def _ppo_row(results: Results, task: str, shift: float, turn: float, arm: str) -> dict[str, Any]:
+    found = times(results, task, shift, turn, arm)
+    rows = _of(results, kind="ppo", task=task, shift=shift, turn=turn, arm=arm)
+    budget = max(int(row["episodes"]) for row in rows)
+    summary = found.summary(budget)
+    own = {"kind": "ppo", "task": task, "arm": arm, "shift": shift, "turn": turn}
+    row = _EMPTY | own | {key: summary[key] for key in ("seeds", "solved", "restricted_mean", "median", "budget")}
+    ratio = ratios(results, task, shift, turn).get(arm)
+    if ratio is not None:
+        row |= {"ratio": ratio.ratio, "ratio_low": ratio.low, "ratio_high": ratio.high}
+        row["ratio_bound"] = ratio.lower_bound
+    return row | _interval("success", {int(r["seed"]): float(r["success"]) for r in rows})
+
+
+def _interval(name: str, values: dict[int, float]) -> dict[str, Any]:
+    found = bootstrap(values)
+    return {f"{name}_mean": found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+
+
+def _imitation_row(results: Results, task: str, demos: int, arm: str) -> dict[str, Any]:
+    rows = _of(results, kind="imitation", task=task, demos=demos, arm=arm)
+    first = rows[0]
+    own = {"kind": "imitation", "task": task, "arm": arm, "shift": first["shift"], "turn": first["turn"]}
+    row = _EMPTY | own | {"demos": demos, "seeds": len(rows)}
+    row |= _interval("success", {int(r["seed"]): float(r["success"]) for r in rows})
+    found = saving(results, task, demos, arm)
+    return row if found is None else row | {"saving": found[0], "saving_bound": found[1]}
+
+
+def _mean_success(results: Results, task: str, arm: str) -> dict[int, float]:
+    demos = sorted({int(row["demos"]) for row in _of(results, kind="imitation", task=task, arm=arm)})
+    return {
+        n: float(np.mean([r["success"] for r in _of(results, kind="imitation", task=task, arm=arm, demos=n)]))
+        for n in demos
+    }
+
+
+def saving(results: Results, task: str, demos: int, arm: str) -> tuple[float, bool] | None:
+    """How many times as many demonstrations the world frame needs for an arm's success with ``demos``.
+
+    The world's success is interpolated on the logarithm of the number of demonstrations. The second value says that
+    the world never got as far, so that the first is a lower bound.
+    """
+    world, own = _mean_success(results, task, "world"), _mean_success(results, task, arm).get(demos)
+    if arm == "world" or own is None or len(world) < 2:
+        return None
+    counts = np.log(np.array(list(world), dtype=np.float64))
+    rising = np.maximum.accumulate(np.array(list(world.values())))
+    if own > rising[-1]:
+        return float(max(world) / demos), True
+    return float(math.exp(np.interp(own, rising, counts)) / demos), False
+
+
+def _finetune_row(results: Results, task: str, arm: str, demos: int) -> dict[str, Any]:
+    rows = _of(results, kind="finetune", task=task, arm=arm, demos=demos)
+    first = rows[0]
+    own = {"kind": "finetune", "task": task, "arm": arm, "shift": first["shift"], "turn": first["turn"]}
+    row = _EMPTY | own | {"demos": demos, "seeds": len(rows), "env_steps": int(np.mean([r["env_steps"] for r in rows]))}
+    row |= _interval("success", {int(r["seed"]): float(r["after"]) for r in rows})
+    row |= _interval("before", {int(r["seed"]): float(r["before"]) for r in rows})
+    return row | _interval("gain", {int(r["seed"]): float(r["after"] - r["before"]) for r in rows})
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Success of fine-tuning against environment steps.
+
+    Attributes:
+        task, arm, seeds: whose.
+        env_steps: where the points are, mean over seeds.
+        mean, low, high: success, with 95 % bootstrap over seeds.
+    """
+
+    task: str
+    arm: str
+    seeds: int
+    env_steps: IntArray
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def finetune_curves(results: Results) -> list[Curve]:
+    """One per task and arm; seeds are compared evaluation by evaluation."""
+    if "finetune" not in results.tables:
+        return []
+    columns = results.table("finetune")
+    out = []
+    for task, arm in _settings(results, "finetune", "task", "arm"):
+        mine = (columns["task"] == task) & (columns["arm"] == arm)
+        seeds = np.unique(columns["seed"][mine])
+        runs = [columns["success"][mine & (columns["seed"] == s)].astype(np.float64) for s in seeds]
+        steps = [columns["env_steps"][mine & (columns["seed"] == s)] for s in seeds]
+        length = min(len(run) for run in runs)
+        values = np.stack([run[:length] for run in runs])
+        at = np.stack([run[:length] for run in steps]).mean(axis=0).astype(np.int64)
+        rng = np.random.default_rng(0)
+        drawn = values[rng.integers(len(seeds), size=(1_000, len(seeds)))].mean(axis=1)
+        low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+        out.append(Curve(str(task), str(arm), len(seeds), at, values.mean(axis=0), low, high))
+    return out
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How far the numbers a learner sees range over expert episodes, per number; the rest of a cover is arithmetic.
+
+    Attributes:
+        observation: Range of every number of an observation.
+        action: Range of every number of an action in the same frame.
+    """
+
+    observation: FloatArray
+    action: FloatArray
+
+    def cover(self, alpha: float) -> int:
+        """Balls of radius α in the max norm that cover the box of these ranges; a constant number needs one.
+
+        >>> Extent(np.array([1.0, 0.0]), np.array([0.5])).cover(0.1)
+        15
+        """
+        sides = [float(side) for side in (*self.observation, *self.action)]
+        return math.prod(covering.box(1, alpha, side=side).upper for side in sides if side > 1e-6)
+
+
+def extent(spec: PlanarSpec, frame: str, episodes: int = 500) -> Extent:
+    """Ranges (between the 1 % and 99 % quantiles) of what is seen and done in a frame, over expert episodes."""
+    from burnside.envs.planar import to_frame
+
+    demos = demonstrate(spec, 1 << 41, n=episodes)
+    inside = np.arange(demos.action.shape[1])[None] < demos.length[:, None]
+    x, action = demos.x[:, :-1][inside], demos.action[inside]
+    state = PlanarState(np.ascontiguousarray(x), np.zeros(len(x), dtype=np.int64))
+    seen, done = np.asarray(observe(spec, state, frame)), np.asarray(to_frame(spec, state, frame, action))
+
+    def ranges(values: FloatArray) -> FloatArray:
+        low, high = np.quantile(values, [0.01, 0.99], axis=0)
+        return np.asarray(high - low)
+
+    return Extent(ranges(seen), ranges(done))
+
+
+def cover_rows(
+    spreads: Sequence[tuple[float, float]], task: str = "push", alphas: Sequence[float] = (0.2, 0.1)
+) -> list[dict[str, Any]]:
+    """Theorem 3 beside the measurements: N(S×A, α) in the world frame against N((S×A)/G, α) in the robot's.
+
+    The robot's frame is a set of representatives, so its cover is one of the quotient (up to the metric: distances in
+    the quotient are at most those between representatives).
+    """
+    rows = []
+    for shift, turn in spreads:
+        spec = PlanarSpec(task, spread=(shift, turn))
+        found = {arm: extent(spec, arm) for arm in ARMS}
+        for alpha in alphas:
+            counts = {arm: found[arm].cover(alpha) for arm in ARMS}
+            rows.append(
+                {
+                    "task": task,
+                    "shift": shift,
+                    "turn": turn,
+                    "alpha": alpha,
+                    **{f"log10_{arm}": math.log10(count) for arm, count in counts.items()},
+                    "log10_ratio": math.log10(counts["world"]) - math.log10(counts["robot"]),
+                }
+            )
+    return rows

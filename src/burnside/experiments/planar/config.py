@@ -1,0 +1,150 @@
+"""What is run: tasks, spreads, arms, seeds and budgets by preset."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from burnside.agents.flow_ppo.config import FlowPPOConfig
+from burnside.agents.gaussian_ppo.config import GaussianPPOConfig
+from burnside.nn.flow.config import FlowConfig
+
+__all__ = ["ARMS", "FULL", "PRESETS", "THRESHOLD", "WINDOW", "FinetunePlan", "ImitationPlan", "PPOPlan", "Plan"]
+
+ARMS = ("world", "relative", "robot")
+#: (L, Θ) of scenes anywhere on the table, in any direction.
+FULL = (1.0, math.pi)
+#: A PPO run has arrived when this share of its last ``WINDOW`` training episodes succeeded.
+THRESHOLD, WINDOW = 0.9, 500
+
+
+@dataclass(frozen=True)
+class PPOPlan:
+    """PPO until 90 % of the training episodes succeed, or the budget is spent.
+
+    Attributes:
+        spreads: (L, Θ).
+        episodes: budget.
+        seeds: how many, from 0 on.
+        task: ``push`` or ``stack``.
+        arms: what is compared.
+        agent: hyperparameters.
+        block: seeds that share a cell.
+    """
+
+    spreads: tuple[tuple[float, float], ...]
+    episodes: int
+    seeds: int
+    task: str = "push"
+    arms: tuple[str, ...] = ARMS
+    agent: GaussianPPOConfig = field(default_factory=lambda: GaussianPPOConfig.preset("planar"))
+    block: int = 1
+
+
+@dataclass(frozen=True)
+class ImitationPlan:
+    """Flow matching on expert episodes.
+
+    Attributes:
+        demos: numbers of demonstrations.
+        seeds: how many, from 0 on.
+        steps: updates.
+        task: ``push`` or ``stack``.
+        arms: what is compared.
+        spread: (L, Θ).
+        episodes: held-out scenes of the test.
+        policy: preset of the flow policy.
+    """
+
+    demos: tuple[int, ...]
+    seeds: int
+    steps: int
+    task: str = "push"
+    arms: tuple[str, ...] = ARMS
+    spread: tuple[float, float] = FULL
+    episodes: int = 500
+    policy: str = "planar"
+
+
+@dataclass(frozen=True)
+class FinetunePlan:
+    """Imitation, then PPO over the denoising chain.
+
+    Attributes:
+        demos: of each arm; chosen so that imitation ends between 20 % and 60 %, where the reward has something to say.
+        seeds: how many, from 0 on.
+        steps: updates of imitation.
+        agent: of PPO.
+        evaluate_every: rollouts between evaluations.
+        task: ``push`` or ``stack``.
+        spread: (L, Θ).
+        episodes: held-out scenes of the test.
+        policy: preset of the flow policy.
+    """
+
+    demos: Mapping[str, int]
+    seeds: int
+    steps: int
+    agent: FlowPPOConfig
+    evaluate_every: int = 5
+    task: str = "push"
+    spread: tuple[float, float] = FULL
+    episodes: int = 500
+    policy: str = "planar"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A preset: what is run of each question."""
+
+    ppo: tuple[PPOPlan, ...] = ()
+    imitation: tuple[ImitationPlan, ...] = ()
+    finetune: tuple[FinetunePlan, ...] = ()
+
+
+_SMALL = GaussianPPOConfig.preset("planar", scenes=64, rollout=16, batch=512)
+
+PRESETS: dict[str, Plan] = {
+    "smoke": Plan(
+        (PPOPlan((FULL,), 200, 1, agent=_SMALL),),
+        (ImitationPlan((5,), 1, 20, episodes=20),),
+        (
+            FinetunePlan(
+                {"world": 5, "robot": 5},
+                1,
+                20,
+                FlowPPOConfig.preset("planar", scenes=8, rollout=4, budget=600, minibatch=16, critic_rollouts=1),
+                1,
+                episodes=20,
+            ),
+        ),
+    ),
+    "laptop": Plan(
+        (PPOPlan((FULL,), 12_000, 2),),
+        (ImitationPlan((10, 40), 2, 600, episodes=200),),
+        (FinetunePlan({"world": 40}, 1, 600, FlowPPOConfig.preset("planar", budget=60_000), episodes=200),),
+    ),
+    "study": Plan(
+        (PPOPlan(((0.0, 0.0), (0.5, math.pi / 2), FULL), 150_000, 5),),
+        (
+            ImitationPlan((10, 40, 200), 5, 1_500),
+            ImitationPlan((40, 200), 3, 1_500, task="stack"),
+        ),
+        (FinetunePlan({"world": 60, "robot": 5}, 5, 1_500, FlowPPOConfig.preset("planar")),),
+    ),
+    "paper": Plan(
+        (PPOPlan(((0.0, 0.0), (0.3, math.pi / 4), (0.5, math.pi / 2), FULL), 500_000, 10),),
+        (ImitationPlan((10, 40, 200, 1_000), 10, 20_000),),
+        (FinetunePlan({"world": 200, "relative": 200, "robot": 200}, 10, 20_000, FlowPPOConfig.preset("paper")),),
+    ),
+}
+
+
+def flow_config(preset: str, obs_dim: int, act_dim: int) -> FlowConfig:
+    """The flow policy of a task.
+
+    >>> flow_config("planar", 8, 3).chunk[1]
+    3
+    """
+    return FlowConfig.preset(preset, obs_dim=obs_dim, act_dim=act_dim)

@@ -1,0 +1,103 @@
+"""The planar experiment: every question runs and resumes, the table is honest about censoring, the theorem's side."""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from burnside.errors import UnknownName
+from burnside.experiments.planar import PRESETS, Planar
+from burnside.experiments.planar.analysis import Extent, cover_rows, finetune_curves, saving, table
+from burnside.experiments.planar.run import _arrived
+from burnside.experiments.registry import EXPERIMENTS
+from burnside.runs import Cell, Context, Results, read_results, sweep
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("planar")
+    outcome = sweep(Planar(), "smoke", folder, workers=0, progress="none")
+    assert outcome.ok and len(outcome.done) == 8, outcome.failed
+    return folder
+
+
+def test_plans() -> None:
+    for preset in PRESETS:
+        cells = Planar().plan(preset)
+        assert len({cell.name for cell in cells}) == len(cells)
+    study = PRESETS["study"]
+    assert all(part.seeds >= 5 for part in (*study.ppo, *study.finetune, study.imitation[0]))
+    with pytest.raises(UnknownName, match="laptop"):
+        Planar().plan("laptp")
+    assert "planar" in EXPERIMENTS
+
+
+def test_the_table(smoke: Path) -> None:
+    rows = table(smoke)
+    assert [(r["kind"], r["arm"]) for r in rows] == [
+        *(("ppo", arm) for arm in ("world", "relative", "robot")),
+        *(("imitation", arm) for arm in ("world", "relative", "robot")),
+        *(("finetune", arm) for arm in ("world", "robot")),
+    ]
+    assert len({tuple(row) for row in rows}) == 1
+    assert rows[0]["solved"] == 0 and rows[0]["restricted_mean"] == 200  # nobody arrives in 200 episodes
+    assert rows[0]["ratio"] == 1 and rows[2]["ratio"] is None
+    assert all(0 <= r["success_mean"] <= 1 for r in rows)
+    curves = finetune_curves(read_results(smoke))
+    assert [c.arm for c in curves] == ["world", "robot"] and curves[0].env_steps[0] == 0
+
+
+def test_a_run_is_over_when_it_has_arrived() -> None:
+    def rows(*success: int) -> list[tuple[float, ...]]:
+        return [(0.0, 1.0, float(s), 0.0) for s in success]
+
+    assert not _arrived(rows(*[1] * 499), 10_000) and _arrived(rows(*[1] * 500), 10_000)
+    assert not _arrived(rows(*[1, 0] * 300), 10_000) and _arrived(rows(*[0] * 700), 700)
+    assert _arrived(rows(*[0] * 200, *[1] * 460), 10_000)
+
+
+def test_savings_are_read_off_the_worlds_curve() -> None:
+    def row(arm: str, demos: int, success: float) -> dict[str, Any]:
+        return {"kind": "imitation", "task": "push", "arm": arm, "demos": demos, "seed": 0, "success": success}
+
+    rows = [row("world", 10, 0.1), row("world", 1000, 0.9), row("robot", 10, 0.5), row("robot", 20, 0.95)]
+    results = Results(rows, (), {})
+    found = saving(results, "push", 10, "robot")
+    assert found is not None and found[0] == pytest.approx(10) and not found[1]  # 0.5 is half-way: 100 demonstrations
+    assert saving(results, "push", 20, "robot") == (50.0, True)
+    assert saving(results, "push", 10, "world") is None
+
+
+def test_the_cover_of_the_quotient_does_not_grow_with_the_spread() -> None:
+    rows = cover_rows([(0.0, 0.0), (0.5, math.pi / 2), (1.0, math.pi)], alphas=(0.1,))
+    ratios = [row["log10_ratio"] for row in rows]
+    assert ratios[0] < ratios[1] < ratios[2]
+    assert rows[2]["log10_robot"] == pytest.approx(rows[0]["log10_robot"], abs=0.05)
+    assert Extent(np.array([1.0, 0.0]), np.array([0.5])).cover(0.1) == 15
+
+
+@pytest.mark.parametrize(("kind", "arm"), [("ppo", "robot"), ("imitation", "world"), ("finetune", "robot")])
+def test_a_killed_run_goes_on_to_the_same_bits(smoke: Path, tmp_path: Path, kind: str, arm: str) -> None:
+    class Dies(Planar):
+        def run_cell(self, cell: Cell, context: Context) -> Mapping[str, Any]:
+            keep, count = context.checkpoint, [0]
+
+            def checkpoint(*args: Any, **meta: Any) -> None:
+                keep(*args, **meta)
+                count[0] += 1
+                if count[0] == (2 if kind == "finetune" else 1):
+                    raise RuntimeError("the power went")
+
+            context.checkpoint = checkpoint  # type: ignore[method-assign]
+            return super().run_cell(cell, context)
+
+    only = {"kind": kind, "arm": arm}
+    options: dict[str, Any] = {"workers": 0, "progress": "none", "only": only}
+    assert len(sweep(Dies(), "smoke", tmp_path, checkpoint_seconds=0.0, **options).failed) == 1
+    assert sweep(Planar(), "smoke", tmp_path, **options).ok
+    (found,) = read_results(tmp_path).rows
+    (expected,) = [row for row in read_results(smoke).rows if row["kind"] == kind and row["arm"] == arm]
+    assert found == {key: expected[key] for key in found}
