@@ -27,7 +27,7 @@ from burnside.errors import BurnsideError, UnreadableFile  # noqa: E402
 from burnside.nn.flow import FlowConfig, FlowPolicy, Imitation, ImitationConfig  # noqa: E402
 
 SPEC = PlanarSpec("push", spread=(1.0, math.pi), horizon=24, reward="sparse")
-FLOW = FlowConfig.preset("planar", width=32, layers=2, value_width=32)
+FLOW = FlowConfig.preset("planar", horizon=8, n_act=4, width=32, layers=2, value_width=32)
 SMALL = FlowPPOConfig(scenes=6, rollout=5, epochs=2, minibatch=10, budget=500, critic_rollouts=1, critic_epochs=1)
 
 

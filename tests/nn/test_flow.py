@@ -26,7 +26,7 @@ from burnside.nn.flow import (  # noqa: E402
 from burnside.nn.flow.chain import sample_chain, step_mean  # noqa: E402
 
 TINY = FlowConfig.preset("tiny")
-MLP = FlowConfig.preset("planar", width=32, layers=2)
+MLP = FlowConfig.preset("planar", horizon=8, n_act=4, width=32, layers=2)
 
 
 @pytest.fixture(autouse=True)

@@ -242,7 +242,7 @@ def test_killed_and_stopped_runs_end_in_the_same_report(tmp_path: Path) -> None:
         time.sleep(rng.uniform(0.0, 0.3))
         process.kill()
         process.communicate()
-    assert sum(starts(toy)) >= 4, "the sweep was hardly disturbed"
+    assert sum(starts(toy)) >= 3, "the sweep was hardly disturbed"
     process = in_the_sweep()  # then stopped by Ctrl-C
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)

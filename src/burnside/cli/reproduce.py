@@ -47,12 +47,13 @@ class Reproduce:
         """Run the command: 1 if a part failed, 130 if it was stopped."""
         if self.workers < 0 or self.threads < 1:
             raise InvalidParameter("workers must be 0 or more and threads 1 or more")
+        view: View = _Live() if sys.stderr.isatty() else _Lines()
         outcome = reproduce(
             self.out,
             preset=self.preset,
             only=[name for name in self.only.split(",") if name],
             resources=Resources(self.engine, self.device, self.workers, self.threads, parse_options(self.option)),
-            view=_Live() if sys.stderr.isatty() else _Lines(),
+            view=view,
         )
         console = output()
         for name, seconds in outcome.seconds.items():
@@ -155,6 +156,3 @@ class _Live:
             bar = ProgressBar(total=1.0, completed=state.share, width=24)
             table.add_row(state.name, f"{colour}{state.status}[/]", bar, time_taken, escape(about))
         return table
-
-
-_VIEWS: tuple[type[View], ...] = (_Lines, _Live)  # for the type checker: both are views
