@@ -314,9 +314,8 @@ def test_it_learns_to_reach_what_it_sees(kind: str) -> None:
 @pytest.mark.probe
 def test_imitation_of_a_few_demonstrations_pushes_in_the_frame_of_the_robot() -> None:
     spec = PlanarSpec("push", spread=(1.0, math.pi), reward="sparse")
-    flow = FlowConfig.preset("planar", width=128)
-    env = PlanarChunks(spec, "robot")
-    observed, actions = demonstration_chunks(env, demonstrate(spec, 11, n=40, noise=0.3), flow)
-    job = Imitation(FlowPolicy(flow, 0), ImitationConfig(steps=500, batch=128, ema=0.99), observed, actions)
+    flow, env = FlowConfig.preset("planar"), PlanarChunks(spec, "robot")
+    observed, actions = demonstration_chunks(env, demonstrate(spec, 1000, n=10, noise=0.3), flow)
+    job = Imitation(FlowPolicy(flow, 0), ImitationConfig(steps=800), observed, actions)
     assert evaluate(job.average, env, 100).success.mean() < 0.1
-    assert evaluate(job.run(), env, 100).success.mean() > 0.7
+    assert evaluate(job.run(), env, 200).success.mean() > 0.75  # measured: 0.94

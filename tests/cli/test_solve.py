@@ -85,7 +85,7 @@ def test_what_is_no_cube_costs_one_sentence(
     capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
 ) -> None:
     code, out, err = run(capsys, *arguments)
-    assert code == 1 and out == ""
+    assert code == 2 and out == ""
     assert sentence in err and len(err.strip().splitlines()) == 1 and "Traceback" not in err
 
 
@@ -96,7 +96,7 @@ def test_twisted_corner_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     places = corner_places(3)[0]
     state[places] = np.roll(state[places], 1)
     code, _, err = run(capsys, "--stickers", "".join(LETTERS[c] for c in state))
-    assert code == 1 and "corners are twisted" in err
+    assert code == 2 and "corners are twisted" in err
 
 
 def test_missing_and_foreign_networks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

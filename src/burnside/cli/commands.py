@@ -10,6 +10,7 @@ from burnside.cli.audit import Audit, Minimise, Zoo
 from burnside.cli.check import Check
 from burnside.cli.claims import Claims
 from burnside.cli.completion import Completion
+from burnside.cli.demos import Demos
 from burnside.cli.doctor import Doctor
 from burnside.cli.measure import Measure
 from burnside.cli.reproduce import Reproduce
@@ -17,6 +18,7 @@ from burnside.cli.show import Show
 from burnside.cli.solve import Solve
 from burnside.cli.sweep import Sweep, Table
 from burnside.cli.theory import Bounds, Cover
+from burnside.cli.train import Train
 
 __all__ = ["Command"]
 
@@ -31,7 +33,9 @@ Command = (
     | Annotated[Cover, tyro.conf.subcommand(name="cover")]
     | Annotated[Sweep, tyro.conf.subcommand(name="sweep")]
     | Annotated[Table, tyro.conf.subcommand(name="table")]
+    | Annotated[Train, tyro.conf.subcommand(name="train")]
     | Annotated[Solve, tyro.conf.subcommand(name="solve")]
+    | Annotated[Demos, tyro.conf.subcommand(name="demos")]
     | Annotated[Reproduce, tyro.conf.subcommand(name="reproduce")]
     | Annotated[Claims, tyro.conf.subcommand(name="claims")]
     | Annotated[Doctor, tyro.conf.subcommand(name="doctor")]

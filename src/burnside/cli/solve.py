@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
-from rich.markup import escape
 
-from burnside.cli.console import error_console, output, print_json
-from burnside.errors import BurnsideError, InvalidParameter, MissingExtra
+from burnside.cli.console import output, print_json
+from burnside.errors import InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:
     from burnside._types import AnyArray
@@ -25,7 +24,7 @@ __all__ = ["Solve"]
 class Solve:
     """Solve a cube: one scrambled by turns, given by its stickers, or scrambled at random.
 
-    The exit code is 0 if it is solved, 1 if it is not (the best partial result is printed) or is no cube.
+    The exit code is 0 if it is solved and 1 if it is not; then the best partial result is printed.
     """
 
     moves: Annotated[str | None, tyro.conf.Positional] = None
@@ -64,12 +63,8 @@ class Solve:
     """Print one JSON object."""
 
     def run(self) -> int:
-        """Run the command: 0 if solved, 1 if not or if the cube is none."""
-        try:
-            spec, state, made_by = self._cube()
-        except BurnsideError as error:  # one sentence: what is wrong with this cube
-            error_console().print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
-            return 1
+        """Run the command: 0 if solved, 1 if not."""
+        spec, state, made_by = self._cube()
         heuristic, canonical, name = self._heuristic(spec)
         found, how = self._search(spec, state, heuristic, canonical)
         if self.json:
@@ -104,7 +99,9 @@ class Solve:
 
     def _heuristic(self, spec: CubeSpec) -> tuple[Heuristic, Any, str]:
         """The heuristic, the canonical form it comes with, and what it is called."""
-        shipped = files("burnside") / "data" / f"cube{spec.n}.safetensors"
+        # With outer turns a larger cube is the 3-cube with more stickers: its network serves them all.
+        size = spec.n if spec.slices else min(spec.n, 3)
+        shipped = files("burnside") / "data" / f"cube{size}.safetensors"
         if self.table and (spec.n != 2 or self.network is not None):
             raise InvalidParameter("there is an exact table for n=2 only, and it takes the place of a network")
         if self.table or (self.network is None and (spec.slices or not shipped.is_file())):
@@ -121,6 +118,7 @@ class Solve:
         except ImportError:
             raise MissingExtra("torch", "learn") from None
         from burnside.agents.davi import load_network
+        from burnside.envs.cube import CubeSpec
 
         if self.threads is not None:
             if self.threads < 1:
@@ -131,8 +129,11 @@ class Solve:
             name = self.network.name
         else:
             with as_file(shipped) as path:
-                value = load_network(path, spec)
+                value = load_network(path, CubeSpec(size))
             name = f"shipped {shipped.name}"
+            if size != spec.n:
+                small = value.value_fn
+                return lambda states: small(states[..., spec.essential]), None, f"{name}, arm {value.arm}"
         return value.value_fn, value.canonicalizer, f"{name}, arm {value.arm}"
 
     def _search(self, spec: CubeSpec, state: AnyArray, heuristic: Any, canonical: Any) -> tuple[SearchResult, str]:

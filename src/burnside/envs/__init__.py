@@ -55,6 +55,13 @@ def register() -> None:
                 vector_entry_point="burnside.envs.planar.env:PlanarVectorEnv",
                 kwargs={"task": task.lower()},
             )
+    for name, task in (("StackThree", "stack-three"), ("NutAssembly", "nut-assembly")):
+        if f"burnside/{name}-v0" not in gymnasium.registry:
+            gymnasium.register(
+                f"burnside/{name}-v0",
+                entry_point="burnside.envs.manipulation.env:ManipulationEnv",
+                kwargs={"task": task},
+            )
     if "burnside/Cube-v0" not in gymnasium.registry:
         gymnasium.register("burnside/Cube-v0", entry_point="burnside.envs.cube.env:CubeEnv")
 

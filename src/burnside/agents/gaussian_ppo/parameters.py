@@ -32,7 +32,7 @@ def layout(obs_dim: int, act_dim: int, hidden: tuple[int, int]) -> Layout:
     """Where the parts lie for given widths.
 
     >>> layout(9, 3, (64, 64)).size
-    10308
+    10247
     """
     inputs, (h1, h2) = -(-obs_dim // ROWS) * ROWS, hidden
     at, nets = 0, []

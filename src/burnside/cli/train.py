@@ -1,0 +1,128 @@
+"""``burnside train``: train one network and keep it in a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tyro
+
+from burnside.cli.console import output
+from burnside.errors import InvalidParameter
+
+__all__ = ["Train"]
+
+
+@dataclass(frozen=True)
+class Train:
+    """Train a value network for a cube, by value iteration or on exact distances; a stopped run goes on."""
+
+    what: Annotated[Literal["cube"], tyro.conf.Positional]
+    """What to train for."""
+    out: Annotated[Path, tyro.conf.Positional]
+    """File of the network, such as cube3.safetensors."""
+    n: int = 3
+    """Size of the cube; 12 outer turns."""
+    arm: Literal["baseline", "position", "conjugation", "augment", "equivariant"] = "conjugation"
+    """What is done with the symmetry."""
+    method: Literal["davi", "exact"] = "davi"
+    """davi: value iteration. exact: regression on exact distances, which are known for n = 2."""
+    states: int = 4_000_000
+    """States of value iteration, or exact labels."""
+    round: int = 50_000
+    """States of value iteration between copies of the target network."""
+    walk: int = 14
+    """Longest walk from the solved cube in training."""
+    hidden: tuple[int, int] = (512, 256)
+    """Widths of the first two layers."""
+    blocks: int = 2
+    """Residual blocks."""
+    batch: int = 1_000
+    """States in an update."""
+    updates: int = 6_000
+    """Updates of the regression on exact distances."""
+    seed: int = 0
+    """Seed of everything."""
+    threads: int = 2
+    """Threads."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """auto takes CUDA if there is one."""
+
+    def run(self) -> int:
+        """Run the command."""
+        import torch
+
+        from burnside.agents.davi import DaviConfig, value_error
+        from burnside.envs.cube import CubeSpec
+
+        if self.out.suffix != ".safetensors":
+            raise InvalidParameter(f"{self.out} must end with .safetensors: that is how networks are kept")
+        torch.set_num_threads(self.threads)
+        spec = CubeSpec(self.n)
+        config = DaviConfig(
+            hidden=self.hidden,
+            blocks=self.blocks,
+            batch=self.batch,
+            states=self.states,
+            states_per_round=self.round,
+            back_max=self.walk,
+            decay=0.1 ** (self.batch / self.states),  # to a tenth over the run
+        )
+        network = self._davi(config, spec) if self.method == "davi" else self._exact(config, spec)
+        network.save(self.out)
+        errors = value_error(network, spec, per_depth=300)
+        depths = ", ".join(f"{d}: {e:.2f}" for d, e in zip(errors.depth[1:], errors.rmse[1:], strict=True))
+        output().print(f"{self.out}: RMSE {errors.total:.3f} against exact distances (by depth {depths})")
+        return 0
+
+    def _davi(self, config: Any, spec: Any) -> Any:
+        from burnside.agents.davi import Member, Progress, train
+
+        with _Bar(config.states, "states") as advance:
+
+            def progress(found: Progress) -> None:
+                advance(found.states, f"loss {found.loss:.3f}, target {found.copies}")
+
+            place = self.out.with_suffix(".checkpoints")
+            member = Member(self.seed, self.arm)
+            (run,) = train(config, spec, [member], device=self.device, checkpoint=place, progress=progress)
+        return run.network()
+
+    def _exact(self, config: Any, spec: Any) -> Any:
+        from burnside.agents.davi import exact_labels, fit_values
+
+        states, labels = exact_labels(spec, self.states, self.seed)
+        with _Bar(self.updates, "updates") as advance:
+            return fit_values(
+                states,
+                labels,
+                spec,
+                self.arm,
+                updates=self.updates,
+                config=config,
+                seed=self.seed,
+                device=self.device,
+                progress=lambda done, loss: advance(done, f"loss {loss:.3f}"),
+            )
+
+
+class _Bar:
+    """A progress bar on a terminal, nothing in a pipe."""
+
+    def __init__(self, total: int, unit: str) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.completed:.0f} {task.fields[unit]}"), BarColumn(), TimeRemainingColumn())
+        console = output()
+        self._bar = Progress(
+            *columns, TextColumn("{task.description}"), console=console, disable=not console.is_terminal
+        )
+        self._task = self._bar.add_task("", total=total, unit=unit)
+
+    def __enter__(self) -> Any:
+        self._bar.start()
+        return lambda done, text: self._bar.update(self._task, completed=done, description=text)
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
