@@ -33,7 +33,14 @@ export NO_COLOR := 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help install reproduce test test-all bench docs lint format constraints clean check-docs
+
+# The simulator needs an older numpy, so it lives in an environment of its own.
+ROBOT      := .venv-robot
+ROBOTSTAMP := $(ROBOT)/.installed
+# Libraries for drawing without a screen, as Debian and Ubuntu name them.
+GLPACKAGES := libosmesa6 libegl1 libgl1
+
+.PHONY: test-robot help install reproduce test test-all bench docs lint format constraints clean check-docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -50,6 +57,9 @@ test: lint ## lint, types, the fast tests, and the documentation
 test-all: lint ## as test, with the slow tests
 	$(PYTEST) -m ""
 	@$(MAKE) --no-print-directory check-docs
+
+test-robot: $(ROBOTSTAMP) ## make .venv-robot with the simulator and run the tests of the manipulation tasks
+	$(ROBOT)/bin/python -m pytest -n 0 --durations=10 tests/robot
 
 bench: $(STAMP) ## ratios measured side by side; also written to benchmarks/results/
 	$(BIN)/python -m benchmarks
@@ -97,6 +107,18 @@ $(STAMP): pyproject.toml constraints.txt Makefile
 	echo "installing burnside[$(EXTRAS)] into $(VENV) (about a minute)" && \
 	{ $(BIN)/python -m pip install --quiet -c constraints.txt -e ".[$(EXTRAS)]" || { rm -f $(BUSY); exit 1; }; } && \
 	touch $@ && rm -f $(BUSY)
+
+$(ROBOTSTAMP): pyproject.toml constraints-robot.txt
+	@$(PYTHON_CHECK); \
+	if ! ldconfig -p 2>/dev/null | grep -qE 'libOSMesa|libEGL'; then \
+	  echo "installing $(GLPACKAGES) for drawing without a screen"; \
+	  { apt-get install -y --no-install-recommends $(GLPACKAGES) >/dev/null 2>&1 || \
+	    sudo -n apt-get install -y --no-install-recommends $(GLPACKAGES) >/dev/null 2>&1; } || \
+	  echo "could not: point clouds and pictures will not work until you run 'apt install $(GLPACKAGES)' as root" >&2; fi; \
+	{ $(ROBOT)/bin/python -c 'import pip' 2>/dev/null || $(PYTHON) -m venv --clear $(ROBOT); } && rm -f $@ && \
+	echo "installing burnside[learn,robot] into $(ROBOT) (a few minutes, 2.5 GB)" && \
+	$(ROBOT)/bin/python -m pip install --quiet -c constraints-robot.txt -e ".[learn,robot]" hypothesis pytest pytest-xdist && \
+	touch $@
 
 # Two steps: install what `make install` installs and freeze it, then only resolve the other extras beside it.
 constraints: ## choose the newest versions afresh and rewrite constraints.txt (takes minutes)

@@ -101,3 +101,17 @@ def test_a_killed_run_goes_on_to_the_same_bits(smoke: Path, tmp_path: Path, kind
     (found,) = read_results(tmp_path).rows
     (expected,) = [row for row in read_results(smoke).rows if row["kind"] == kind and row["arm"] == arm]
     assert found == {key: expected[key] for key in found}
+
+
+def test_the_report_draws_it(smoke: Path, tmp_path: Path) -> None:
+    from burnside.report.page import Page
+    from burnside.report.planar import show
+
+    page = Page("planar", lead="a test")
+    page.section("planar", id="planar")
+    show(page, smoke, "smoke", tmp_path)
+    text = page.render()
+    assert text.count("<svg") >= 3 and "relative" in text
+    assert {"spread-planar.svg", "imitation-planar.csv", "fig5-planar.png"} <= {
+        path.name for path in (tmp_path / "figures").iterdir()
+    }

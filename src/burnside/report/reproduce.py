@@ -19,6 +19,7 @@ from burnside.report.cube import cube_part
 from burnside.report.mistakes import mistakes_part
 from burnside.report.page import Page, escape
 from burnside.report.parts import Part, PartProgress, PartState, Preset, Resources, View
+from burnside.report.planar import planar_part
 from burnside.report.ring1d import ring1d_part
 from burnside.report.ring3d import ring3d_part
 from burnside.report.theory import theory_part
@@ -51,6 +52,11 @@ PARTS: dict[str, Part] = {
         "Rubik's cube: labels, value iteration and search against exact distances (Table 2, Fig. 4c)",
         cube_part,
         {"smoke": 10, "laptop": 100, "study": 3_000, "paper": 5_000_000},
+    ),
+    "planar": Part(
+        "Continuous control in the plane: frames, demonstrations, fine-tuning (Thm. 3, Fig. 5 in small)",
+        planar_part,
+        {"smoke": 15, "laptop": 150, "study": 3_000, "paper": 500_000},
     ),
 }
 
