@@ -364,7 +364,7 @@ def test_probe_action_that_depends_on_the_observation() -> None:
 
 @pytest.mark.probe
 def test_it_learns_to_push_in_the_frame_of_the_robot() -> None:
-    """Planar push at full spread: above 90 % within 8 000 episodes (measured: 3 300), and in world frame not yet."""
+    """Planar push at full spread: above 90 % after 4 000 episodes (300 000 steps), and in world frame not yet."""
     spec = PlanarSpec("push", spread=(1.0, math.pi))
     robot, world = (
         train(GaussianPPOConfig.preset("planar"), PlanarScenes(spec, frame), [0], steps=300_000)[0]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import burnside.envs  # noqa: F401  registers
+from burnside.envs.manipulation import ManipulationEnv
 from burnside.errors import InvalidAction, InvalidParameter
 
 
@@ -111,7 +112,7 @@ def test_wrong_options() -> None:
         ({"level": "D7"}, "has the levels"),
     ):
         with pytest.raises(InvalidParameter, match=words):
-            gym.make("burnside/StackThree-v0", **options)
+            ManipulationEnv("stack-three", **options)
 
 
 def test_without_an_opengl_library_one_sentence_says_so() -> None:

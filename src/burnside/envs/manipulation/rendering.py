@@ -8,6 +8,7 @@ wrong depths without an error.
 
 from __future__ import annotations
 
+import atexit
 import os
 from typing import Any
 
@@ -45,8 +46,19 @@ def _gl_context(width: int, height: int) -> Any:
             reasons.append(f"{name}: {error}")
             _context = None
             continue
+        atexit.register(_close)
         return _context
     raise InvalidParameter(f"no OpenGL library can draw without a screen ({'; '.join(reasons)}): {_REMEDY}")
+
+
+def _close() -> None:
+    """Free everything while Python is still whole."""
+    global _context
+    while _current:
+        _current.pop().close()
+    if _context is not None:
+        _context.free()
+        _context = None
 
 
 class Renderer:

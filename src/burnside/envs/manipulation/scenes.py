@@ -8,6 +8,7 @@ to other processes, which then never load it.
 from __future__ import annotations
 
 import logging
+import os
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -53,14 +54,16 @@ def _robosuite() -> Any:
             f"(3.3.7 to 3.9.0 work)"
         )
     log = logging.getLogger("robosuite_logs")
-    before = log.level
-    log.setLevel(logging.ERROR)  # it warns on import about macros, robots and solvers nobody asked for
+    chosen = os.environ.get("MUJOCO_GL")
+    log.disabled = True  # it warns on import about macros, robots and solvers nobody asked for
     try:
         import robosuite
-
-        log.setLevel(max(before, logging.ERROR))
     except ImportError:
         raise MissingExtra("robosuite", "robot") from None
+    finally:
+        log.disabled = False
+        if chosen is None:  # robosuite would choose EGL for everyone
+            os.environ.pop("MUJOCO_GL", None)
     return robosuite
 
 

@@ -230,6 +230,6 @@ def _depths(seed: int, errors: DepthErrors, greedy: SolveRates | None) -> dict[s
 
 def _columns(seed: int, curve: Sequence[Sequence[float]]) -> dict[str, AnyArray]:
     rows = np.array(curve, dtype=np.float32).reshape(-1, len(_CURVE))
-    return {"seed": np.full(len(rows), seed, dtype=np.int32), "states_so_far": rows[:, 0].astype(np.int64)} | {
-        name: rows[:, k] for k, name in enumerate(_CURVE) if k
-    }
+    columns: dict[str, AnyArray] = {"seed": np.full(len(rows), seed, dtype=np.int32)}
+    columns["states_so_far"] = rows[:, 0].astype(np.int64)
+    return columns | {name: rows[:, k] for k, name in enumerate(_CURVE) if k}
