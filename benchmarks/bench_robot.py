@@ -19,9 +19,13 @@ def run() -> list[dict[str, object]]:
     if not python.exists():
         print("skipped: the simulator is not installed (make test-robot installs it)")
         return []
-    one = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")}
+    one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     process = subprocess.Popen(
-        [str(python), str(SCRIPT)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env={**os.environ, **one}
+        [str(python), str(SCRIPT)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, **one},
     )
     rows: list[dict[str, object]] = []
     assert process.stdout is not None

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from burnside._types import FloatArray
+from burnside._types import AnyArray, FloatArray
 from burnside.envs.manipulation.rendering import Renderer
 from burnside.envs.manipulation.tasks import Task
 from burnside.errors import InvalidParameter, MissingExtra
@@ -31,7 +31,9 @@ def unproject(depth: FloatArray, fovy: float, position: FloatArray, rotation: Fl
     focal = 0.5 * height / np.tan(np.radians(fovy) / 2.0)
     x = (np.arange(width) + 0.5 - width / 2.0) / focal
     y = (np.arange(height) + 0.5 - height / 2.0) / focal
-    rays = np.stack([np.broadcast_to(x, depth.shape), np.broadcast_to(y[:, None], depth.shape), -np.ones_like(depth)], -1)
+    rays = np.stack(
+        [np.broadcast_to(x, depth.shape), np.broadcast_to(y[:, None], depth.shape), -np.ones_like(depth)], -1
+    )
     return np.asarray((rays * depth[..., None]) @ rotation.T + position)
 
 
@@ -80,7 +82,7 @@ def farthest_points(cloud: FloatArray, count: int) -> FloatArray:
     return cloud[np.asarray(fpsample.bucket_fps_kdline_sampling(positions, count, h=5, start_idx=0))]
 
 
-def _plain(positions: FloatArray, count: int) -> list[int]:
+def _plain(positions: AnyArray, count: int) -> list[int]:
     chosen = [0]
     gap = ((positions - positions[0]) ** 2).sum(1)
     while len(chosen) < count:

@@ -168,4 +168,3 @@ def torques(
         for k in range(n):
             total += mass[i, k] * pull[k]
         out[i] = min(max(total, limits[i, 0]), limits[i, 1])
-

@@ -78,8 +78,11 @@ def attempt(sim: Simulation, seed: int, noise: float = 0.0) -> Demonstration | N
         )
         sim.step(executed)
         if sim.success():
-            a, e, *seen = (np.array(column) for column in zip(*rows, strict=True))
-            return Demonstration(a, *seen, executed=e if noise > 0 else None, seed=seed)
+            columns = [np.array(column) for column in zip(*rows, strict=True)]
+            names = ("actions", "executed", "eef", "eef_rotation", "fingers", "objects", "object_rotations")
+            found: dict[str, Any] = dict(zip(names, columns, strict=True))
+            found["executed"] = found["executed"] if noise > 0 else None
+            return Demonstration(**found, seed=seed)
     return None
 
 
@@ -171,8 +174,8 @@ def _check_settings(folder: Path, settings: dict[str, Any]) -> None:
     if file.exists():
         if json.loads(file.read_text()) != settings:
             raise InvalidParameter(
-                f"{folder} holds attempts made with other settings ({file.read_text().strip()}): use them again, choose "
-                f"another file, or delete the folder"
+                f"{folder} holds attempts made with other settings ({file.read_text().strip()}): use them again, "
+                f"choose another file, or delete the folder"
             )
     else:
         write_text(file, json.dumps(settings))
@@ -222,9 +225,7 @@ class _Store:
         (self.bad if demo is None else self.good).add(seed)
 
 
-def _parallel(
-    store: _Store, scene: Scene, noise: float, workers: int, report: Callable[[int, int, int], None]
-) -> int:
+def _parallel(store: _Store, scene: Scene, noise: float, workers: int, report: Callable[[int, int, int], None]) -> int:
     """Hand out seeds until the store is complete; how many workers died."""
     pool = [Worker(_serve, (scene, noise)) for _ in range(workers)]
     busy: dict[int, int] = {}

@@ -115,9 +115,7 @@ class Renderer:
             raise InvalidParameter(f"the model has no camera {camera!r}; it has {', '.join(names)}")
         _gl_context(1280, 1280).make_current()
         self._camera.fixedcamid = identity
-        m.mjv_updateScene(
-            self.model, data, self._option, None, self._camera, m.mjtCatBit.mjCAT_ALL.value, self._scene
-        )
+        m.mjv_updateScene(self.model, data, self._option, None, self._camera, m.mjtCatBit.mjCAT_ALL.value, self._scene)
         m.mjr_setBuffer(m.mjtFramebuffer.mjFB_OFFSCREEN, self._con)  # another renderer may have drawn since
         m.mjr_render(self._rect, self._scene, self._con)
         m.mjr_readPixels(self._rgb, self._depth if depth else None, self._rect, self._con)

@@ -76,11 +76,12 @@ def stack_three_class() -> Any:
     from robosuite.models.tasks import ManipulationTask
     from robosuite.utils.mjcf_utils import CustomMaterial
 
-    class StackThree(Stack):  # type: ignore[misc]
+    class StackThree(Stack):
         """Three cubes; only the model is used, the task's rules are in ``burnside.envs.manipulation.tasks``."""
 
         def _load_model(self) -> None:
             super()._load_model()
+            arena = self.model.mujoco_arena  # type: ignore[has-type]
             blue = CustomMaterial(
                 texture="WoodBlue",
                 tex_name="bluewood",
@@ -93,11 +94,9 @@ def stack_three_class() -> Any:
             cubes = [self.cubeA, self.cubeB, self.cubeC]
             self.placement_initializer.reset()
             self.placement_initializer.add_objects(cubes)
-            self.model.mujoco_arena.set_camera(
-                "fulltable", pos=[0.75, 0.0, 1.75], quat=[0.6408564, 0.2988362, 0.2988362, 0.6408564]
-            )
+            arena.set_camera("fulltable", pos=[0.75, 0.0, 1.75], quat=[0.6408564, 0.2988362, 0.2988362, 0.6408564])
             self.model = ManipulationTask(
-                mujoco_arena=self.model.mujoco_arena,
+                mujoco_arena=arena,
                 mujoco_robots=[robot.robot_model for robot in self.robots],
                 mujoco_objects=cubes,
             )

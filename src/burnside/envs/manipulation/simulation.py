@@ -19,7 +19,7 @@ from burnside.envs.manipulation.tasks import Task
 from burnside.errors import InvalidAction, InvalidParameter
 from burnside.groups.rigid import matrix_to_rot6d, rot6d_to_matrix
 
-__all__ = ["SUBSTEPS", "SimulationState", "Simulation", "sample_placements"]
+__all__ = ["SUBSTEPS", "Simulation", "SimulationState", "sample_placements"]
 
 SUBSTEPS = 25
 """Physics steps of 2 ms in one control step (20 Hz)."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from burnside.errors import InvalidParameter, UnknownName
 
-__all__ = ["EVALUATION_SEED", "EVALUATION_SCENES", "TASKS", "Placement", "Task", "find_task"]
+__all__ = ["EVALUATION_SCENES", "EVALUATION_SEED", "TASKS", "Placement", "Task", "find_task"]
 
 EVALUATION_SEED = 100_000
 """Scenes for evaluation have the seeds from here on; training and demonstrations stay below."""

@@ -112,7 +112,7 @@ class ManipulationVectorEnv(VectorEnv[Any, Any, Any]):
         """How many processes had to be started again."""
         return sum(worker.restarts for worker in self.workers)
 
-    def reset(  # type: ignore[override]
+    def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, AnyArray], dict[str, Any]]:
         """Start episode 0 of the seeds seed, seed + 1, …; without a seed the next episode of each."""
@@ -145,9 +145,7 @@ class ManipulationVectorEnv(VectorEnv[Any, Any, Any]):
             "the simulator dies whenever a scene starts: see whether memory suffices, or use fewer workers"
         )
 
-    def step(
-        self, actions: FloatArray
-    ) -> tuple[dict[str, AnyArray], FloatArray, AnyArray, AnyArray, dict[str, Any]]:
+    def step(self, actions: FloatArray) -> tuple[dict[str, AnyArray], FloatArray, AnyArray, AnyArray, dict[str, Any]]:
         """One action (num_envs, 10), or with a history one chunk (num_envs, k, 10), in every scene.
 
         ``info`` has ``success``, ``steps`` (actions taken), ``crashed`` (the process died: this episode is lost, its
@@ -191,9 +189,7 @@ class ManipulationVectorEnv(VectorEnv[Any, Any, Any]):
             rows[i] = (seen, 0.0, False, True, {"success": False, "steps": 0, "crashed": True, "final_obs": None})
         self._episodes[self._shares[k]] -= 1  # counted once more with all that are over
 
-    def _collect(
-        self, rows: list[_Row]
-    ) -> tuple[dict[str, AnyArray], FloatArray, AnyArray, AnyArray, dict[str, Any]]:
+    def _collect(self, rows: list[_Row]) -> tuple[dict[str, AnyArray], FloatArray, AnyArray, AnyArray, dict[str, Any]]:
         seen, rewards, terminated, truncated, infos = (list(column) for column in zip(*rows, strict=True))
         ended, cut = np.array(terminated, bool), np.array(truncated, bool)
         self._episodes[ended | cut] += 1

@@ -6,6 +6,7 @@ threads are inherited). It never imports robosuite: the finished model is among 
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
@@ -67,10 +68,8 @@ class Worker:
         """End the process."""
         if self.process is None:
             return
-        try:
+        with contextlib.suppress(OSError):
             self.connection.send(None)
-        except OSError:
-            pass
         self.process.join(timeout=2.0)
         if self.process.is_alive():
             self.process.kill()
