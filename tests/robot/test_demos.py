@@ -222,7 +222,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_the_sample_in_the_repository() -> None:
-    path = Path(__file__).parents[2] / "results" / "robot" / "stack-three-sample.hdf5"
+    path = Path(__file__).parent / "data" / "stack-three-sample.hdf5"
     if not path.exists():
         pytest.skip("the sample is not in this checkout")
     found = read_demonstrations(path)

@@ -2,7 +2,8 @@
 
 ``layers`` has :class:`BatchLinear` and :class:`BatchConv3d` (one network per seed, all in one product), ``encoders``
 the 3D encoders, ``orbit`` the exactly equivariant :class:`OrbitLinear`, ``qnets`` the Q-networks of the cyclic games,
-``residual`` and ``cube_equivariant`` the value networks of the cube.
+``residual`` and ``cube_equivariant`` the value networks of the cube, and the package ``flow`` flow-matching policies
+over action chunks.
 
 It may import ``burnside.groups``, ``burnside.envs`` and what lies below. The whole layer rests on torch (the extra
 ``learn``): this file loads it when a name is first asked for, and raises ``MissingExtra`` without it.

@@ -148,7 +148,7 @@ class FlowPPOConfig:
 
 
 PRESETS: dict[str, FlowPPOConfig] = {
-    "planar": FlowPPOConfig(),
+    "planar": FlowPPOConfig(scenes=256, minibatch=800, actor_rate=5e-5, budget=500_000),
     # App. C. Its counts fit together only if the warm-up ticks once per minibatch (describe says what follows).
     "paper": FlowPPOConfig(
         scenes=16,

@@ -62,6 +62,7 @@ def _robosuite() -> Any:
         raise MissingExtra("robosuite", "robot") from None
     finally:
         log.disabled = False
+        log.setLevel(logging.ERROR)
         if chosen is None:  # robosuite would choose EGL for everyone
             os.environ.pop("MUJOCO_GL", None)
     return robosuite

@@ -143,7 +143,9 @@ PRESETS: dict[str, FlowConfig] = {
         horizon=8, n_act=4, encoder="cloud", points=16, trunk="ditx", layers=2, heads=2, width=32, value_width=32
     ),
     # The planar tasks: one look, short chunks (of 8 actions, 4 executed, fewer succeed), a small network.
-    "planar": FlowConfig(horizon=4, n_obs=1, n_act=2, encoder="flat", trunk="mlp", layers=3, width=256),
+    "planar": FlowConfig(
+        horizon=4, n_obs=1, n_act=2, encoder="flat", trunk="mlp", layers=3, width=256, executed_only=True
+    ),
     # Robosuite on a laptop (3×128 with 64 points).
     "laptop": FlowConfig(
         obs_dim=9, act_dim=10, encoder="cloud", points=64, trunk="ditx", layers=3, heads=4, width=128, value_width=128

@@ -88,7 +88,7 @@ def needed_tilt(position: FloatArray, yaw: float) -> float:
     """
     distance = float(np.hypot(position[0] - _BASE, position[1]))
     wanted = max(0.0, 5.0 * (distance - 0.72))
-    return min(0.45, wanted / max(0.6, np.cos(yaw - azimuth(position))))
+    return min(0.45, wanted / max(0.6, float(np.cos(yaw - azimuth(position)))))
 
 
 def command(
