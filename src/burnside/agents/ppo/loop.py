@@ -49,7 +49,9 @@ def train(
     """Train members to a number of episodes each; one log of that length per member, in their order.
 
     Args:
-        config, spec, members: what to run.
+        config: hyperparameters.
+        spec: the game.
+        members: seeds and conditions.
         episodes: of every member. A rollout is never cut short, so a member may play a few more than its log shows.
         device: ``cpu``, ``cuda`` or ``auto``.
         block: members in one batch; default one on a CPU, all on a GPU.
