@@ -83,7 +83,7 @@ def test_worth_is_the_shift_along_the_axis_of_labels() -> None:
     assert found is not None and found.factor == pytest.approx(24) and not found.bound
     assert found.low == pytest.approx(24) and found.high == pytest.approx(24)
     beyond = worth(results, 3, "conjugation", 10_000)
-    assert beyond is not None and beyond.bound and beyond.factor == pytest.approx(10)
+    assert beyond is not None and beyond.bound == "at least" and beyond.factor == pytest.approx(10)
     assert worth(results, 3, "baseline", 1_000) is None
 
 

@@ -88,8 +88,7 @@ def _error(row: dict[str, Any]) -> str:
 def _label_cells(row: dict[str, Any]) -> list[object]:
     worth = "–"
     if row["worth"] is not None:
-        more = "at least " if row["worth_bound"] else ""
-        worth = f"{more}{row['worth']:.1f}" + (
+        worth = f"{row['worth_bound']} {row['worth']:.1f}".strip() + (
             "" if row["worth_low"] is None else f" ({_interval(row['worth_low'], row['worth_high'], 1)})"
         )
     low, high = row["rmse_low"], row["rmse_high"]

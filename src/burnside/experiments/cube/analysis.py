@@ -32,7 +32,7 @@ def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
     """One row per (kind, n, arm, labels); ``solved_…`` are percentages by beam search, as Table 2 has them.
 
     ``rmse`` is over exact distances with all depths weighted alike. ``worth`` of a labels row says how many times as
-    many labels the baseline needs for the same error; ``worth_bound`` that it is only a lower bound. ``sd`` and ``se``
+    many labels the baseline needs for the same error; ``worth_bound`` (``at least``, ``at most``) that it is a bound. ``sd`` and ``se``
     are over seeds, both: the paper's ± cannot be a standard error (see the documentation).
     """
     results = read_results(folder, allow_missing=allow_missing)
@@ -114,13 +114,13 @@ class Worth:
     Attributes:
         factor: the estimate.
         low, high: 95 % bootstrap interval over seeds; None for one seed.
-        bound: the baseline never gets as low, so that the factor is a lower bound.
+        bound: ``at least`` where the baseline never gets as low, ``at most`` where it is never as high, else empty.
     """
 
     factor: float
     low: float | None
     high: float | None
-    bound: bool
+    bound: str
 
 
 def worth(results: Results, n: int, arm: str, count: int, *, draws: int = 2_000) -> Worth | None:
@@ -139,7 +139,7 @@ def worth(results: Results, n: int, arm: str, count: int, *, draws: int = 2_000)
     errors = np.array([[base[c][s] for s in seeds] for c in base])
     own = np.array([mine[s] for s in seeds])
 
-    def shift(chosen: IntArray) -> tuple[float, bool]:
+    def shift(chosen: IntArray) -> tuple[float, str]:
         return _shift(counts, np.log(errors[:, chosen].mean(axis=1)), math.log(own[chosen].mean()), math.log(count))
 
     everyone = np.arange(len(seeds))
@@ -152,19 +152,20 @@ def worth(results: Results, n: int, arm: str, count: int, *, draws: int = 2_000)
     return Worth(factor, float(low), float(high), bound)
 
 
-def _shift(counts: FloatArray, errors: FloatArray, own: float, at: float) -> tuple[float, bool]:
-    """Where a falling curve reaches a height, relative to ``at``; and whether it ends above it.
+def _shift(counts: FloatArray, errors: FloatArray, own: float, at: float) -> tuple[float, str]:
+    """Where a falling curve reaches a height, relative to ``at``; and on which side it ends if it does not.
 
     >>> _shift(np.log([1000.0, 4000.0]), np.log([1.0, 0.5]), math.log(0.5), math.log(1000.0))
-    (4.0, False)
+    (4.0, '')
     >>> _shift(np.log([1000.0, 4000.0]), np.log([1.0, 0.5]), math.log(0.4), math.log(2000.0))
-    (2.0, True)
+    (2.0, 'at least')
+    >>> _shift(np.log([1000.0, 4000.0]), np.log([1.0, 0.5]), math.log(1.1), math.log(1000.0))
+    (1.0, 'at most')
     """
     falling = np.minimum.accumulate(errors)
-    if own < falling[-1] - 1e-12:
-        return float(round(math.exp(counts[-1] - at), 10)), True
-    reached = float(np.interp(-own, -falling, counts))
-    return float(round(math.exp(reached - at), 10)), False
+    bound = "at least" if own < falling[-1] - 1e-12 else "at most" if own > falling[0] + 1e-12 else ""
+    reached = float(np.interp(-own, -falling, counts))  # held at its ends
+    return float(round(math.exp(reached - at), 10)), bound
 
 
 def by_depth(results: Results, n: int, kind: str = "davi") -> dict[str, dict[str, FloatArray]]:

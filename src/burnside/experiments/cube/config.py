@@ -99,7 +99,11 @@ PRESETS: dict[str, Plan] = {
         per_depth=200,
     ),
     "study": Plan(
-        (LabelPlan(3, (1_000, 2_000, 5_000, 20_000), 5, updates=600, agent=replace(_STUDY, batch=250)),),
+        (
+            LabelPlan(3, (1_000, 2_000, 5_000, 20_000), 5, updates=600, agent=replace(_STUDY, batch=250)),
+            # how far the baseline gets with many more, to read off what the others are worth
+            LabelPlan(3, (60_000,), 5, ("baseline",), updates=600, agent=replace(_STUDY, batch=250)),
+        ),
         (_study(2), _study(3, ARMS), _study(4), _study(5)),
     ),
     "paper": Plan(
