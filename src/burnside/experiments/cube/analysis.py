@@ -32,8 +32,8 @@ def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
     """One row per (kind, n, arm, labels); ``solved_…`` are percentages by beam search, as Table 2 has them.
 
     ``rmse`` is over exact distances with all depths weighted alike. ``worth`` of a labels row says how many times as
-    many labels the baseline needs for the same error; ``worth_bound`` (``at least``, ``at most``) that it is a bound. ``sd`` and ``se``
-    are over seeds, both: the paper's ± cannot be a standard error (see the documentation).
+    many labels the baseline needs for the same error; ``worth_bound`` (``at least``, ``at most``) that it is a bound.
+    ``sd`` and ``se`` are over seeds, both: the paper's ± cannot be a standard error (see the documentation).
     """
     results = read_results(folder, allow_missing=allow_missing)
     rows = [_label_row(results, *key) for key in _label_keys(results)]
