@@ -61,14 +61,14 @@ PRESETS: dict[str, Plan] = {
         seeds=10,
         episodes=10_000,
         augment=(5, 10, 15, 20),
-        equivariant=(5, 10, 15, 20),
+        equivariant=(5, 10),
     ),
     "paper": Plan(
         (5, 10, 15, 20, 25, 30, 35, 40, 50),
         seeds=10,
         episodes=10_000,
         augment=(5, 10, 15, 20),
-        equivariant=(5, 10, 15, 20),
+        equivariant=(5, 10),
     ),
 }
 
