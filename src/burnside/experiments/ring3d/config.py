@@ -98,7 +98,7 @@ PRESETS: dict[str, Plan] = {
         5,
         {
             "dqn": Budget(400, {"batch": 32, "update_every": 4, "epsilon_decay": 0.985}),
-            "ppo": Budget(600),
+            "ppo": Budget(300),
         },
         evaluate_every=25,
         settings=tuple(s for s in SETTINGS if (s.encoder, s.condition) != ("flatten", "canonical")),
