@@ -14,8 +14,8 @@ EXTRAS  := dev,docs,envs,learn
 OTHERS  := ray,sb3,slurm,track
 # Exactly this spelling takes the small build where there is one; any other may bring gigabytes of CUDA.
 TORCH   := torch==2.13.0
-# More workers cost more than they gained while the whole suite took seconds; measure again when it has grown.
-WORKERS ?= 0
+# One per core of the smallest machine we test on; the suite takes about eight minutes of one core.
+WORKERS ?= 2
 PYTEST  := $(BIN)/python -m pytest -n $(WORKERS) --durations=10
 
 # Explicit thread counts: the same run takes the same resources on a laptop and on a 64-core server.
