@@ -2,7 +2,7 @@
 #
 #   PYTHON=python3.12 make install    another interpreter (3.11 or newer)
 #   OMP_NUM_THREADS=8 make …          more threads
-#   WORKERS=2 make test               tests in several processes
+#   WORKERS=0 make test               tests in one process instead of two
 
 PYTHON  ?= python3
 VENV    := .venv
@@ -16,7 +16,8 @@ OTHERS  := ray,sb3,slurm,track
 TORCH   := torch==2.13.0
 # One per core of the smallest machine we test on; the suite takes about eight minutes of one core.
 WORKERS ?= 2
-PYTEST  := $(BIN)/python -m pytest -n $(WORKERS) --durations=10
+# A process each has one core to itself: more BLAS threads would only get into one another's way.
+PYTEST  := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --durations=10
 
 # Explicit thread counts: the same run takes the same resources on a laptop and on a 64-core server.
 export OMP_NUM_THREADS      ?= 2
