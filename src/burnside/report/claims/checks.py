@@ -7,7 +7,6 @@ installed, or results that are not there (an installed wheel has none), is skipp
 from __future__ import annotations
 
 import csv
-import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -334,42 +333,6 @@ def measured_mistakes() -> Figures:
         "off_reachable": off("joint reachable"),
         "off_order": off("order"),
         "off_paper": off("paper"),
-    }
-
-
-@_check
-def table_one() -> Figures:
-    """Table 1 from ``results/ring1d``: means, solved runs, deviations from the paper in its standard errors."""
-    from burnside.experiments.ring1d.analysis import ratios, table
-    from burnside.runs import read_results
-
-    folder = _committed("ring1d")
-    figures: Figures = {}
-    within: dict[str, list[int]] = {"baseline": [], "canonical": []}
-    for row in table(folder):
-        n, condition = row["n"], row["condition"]
-        figures[f"{condition}_{n}"] = round(row["restricted_mean"], 1)
-        figures[f"{condition}_{n}_solved"] = round(row["solved"] * row["seeds"])
-        figures[f"{condition}_{n}_steps"] = round(row["restricted_mean_steps"])
-        compared = row["paper_mean"] is not None and row["mean"] is not None
-        if compared and abs(row["mean"] - row["paper_mean"]) <= 4 * row["paper_se"]:
-            within[condition].append(n)
-    for n, ratio in ratios(read_results(folder)).items():
-        figures[f"ratio_{n}"] = round(ratio.ratio, 2)
-    return figures | {f"{condition}_within": sizes for condition, sizes in within.items()}
-
-
-@_check
-def ring1d_compute() -> Figures:
-    """Wall time of the committed 1D study, and CPU time of one run of it."""
-    manifest = json.loads((_committed("ring1d") / "manifest.json").read_text(encoding="utf-8"))
-    first = manifest["sweeps"][0]  # baseline, canonical and augment; what was added later has another engine
-    runs = first["done"] * len(manifest["cells"][0]["seeds"])
-    seconds = first["wall_seconds"] * first["workers"] * first["threads"]
-    return {
-        "runs": runs,
-        "wall_minutes": round(first["wall_seconds"] / 60),
-        "cpu_seconds_per_run": round(seconds / runs),
     }
 
 
