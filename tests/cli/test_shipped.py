@@ -56,5 +56,5 @@ def test_a_larger_cube_is_solved_by_the_network_of_the_three(capsys: pytest.Capt
 
 
 def test_a_network_of_another_cube_is_refused() -> None:
-    with pytest.raises(BurnsideError, match="n=3|n = 3"):
+    with pytest.raises(BurnsideError, match=r"n=3|n = 3"):
         load_network(shipped(3), CubeSpec(2))
