@@ -21,10 +21,10 @@ def write_atomically(path: str | Path, write: Callable[[BinaryIO], object]) -> P
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     except OSError as error:
         raise UnreadableFile(
-            f"cannot write {target}: {error.strerror}; choose another place with enough room"
+            f"cannot write {target}: {error.strerror or error}; choose another place with enough room"
         ) from None
     try:
-        with os.fdopen(handle, "wb") as file:
+        with os.fdopen(handle, "w+b") as file:  # h5py also reads what it has written
             write(file)
             file.flush()
             os.fsync(file.fileno())
@@ -33,7 +33,7 @@ def write_atomically(path: str | Path, write: Callable[[BinaryIO], object]) -> P
         os.chmod(temporary, 0o666 & ~umask)
         os.replace(temporary, target)
     except OSError as error:
-        raise UnreadableFile(f"cannot write {target}: {error.strerror}; what was there before is untouched") from None
+        raise UnreadableFile(f"cannot write {target}: {error.strerror or error}; what was there before is untouched") from None
     finally:
         if os.path.exists(temporary):
             os.unlink(temporary)

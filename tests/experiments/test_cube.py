@@ -10,7 +10,8 @@ import pytest
 
 from burnside.errors import UnknownName
 from burnside.experiments.cube import PAPER, PRESETS, Cube, cube_spec
-from burnside.experiments.cube.analysis import by_depth, curves, table, worth
+from burnside.experiments.cube.analysis import by_depth, curves, solve_rates, table, worth
+from burnside.experiments.cube.config import EPOCH_STATES
 from burnside.experiments.registry import EXPERIMENTS
 from burnside.runs import Cell, Context, Results, read_results, sweep
 
@@ -29,8 +30,19 @@ def test_plans() -> None:
         assert len({cell.name for cell in cells}) == len(cells)
     study = PRESETS["study"]
     assert {part.n for part in study.davi} >= {3, 4, 5} and all(part.seeds >= 5 for part in study.davi + study.labels)
-    assert {part.n for part in PRESETS["paper"].davi} == {2, 3, 4, 5, 6}
-    assert PRESETS["paper"].davi[0].agent.states == 12_000_000_000
+    assert {part.n for part in study.davi} == {2, 3, 4, 5, 6}
+    paper = PRESETS["paper"].davi
+    assert {part.n for part in paper} == {2, 3, 4, 5, 6} and all(part.seeds == 10 for part in paper)
+    assert {(part.n, part.agent.states // EPOCH_STATES) for part in paper} == {(n, 10_000) for n in range(2, 7)} | {
+        (5, 50_000)
+    }
+    assert all(part.solve and part.solve.scrambles == 50 and part.solve.cap > 0 for part in paper)
+    shared = {
+        cell.config["agent"]["equivariant_group"]
+        for cell in Cube().plan("paper")
+        if cell.config["arm"] == "equivariant" and cell.config["kind"] == "davi"
+    }
+    assert shared == {"position", "conjugation"}
     assert {n for n, _ in PAPER} == {2, 3, 4, 5}
     assert cube_spec(2).goal == "any-orientation"
     with pytest.raises(UnknownName, match="laptop"):
@@ -54,6 +66,11 @@ def test_the_table(smoke: Path) -> None:
     assert all(r["rmse"] > 0 for r in rows) and all(0 <= r["solved_mean"] <= 100 for r in rows[-2:])
     assert rows[0]["distinct_inputs"] > rows[1]["distinct_inputs"]
     results = read_results(smoke)
+    rates = solve_rates(results)
+    assert [(r["n"], r["arm"], r["depth"], r["tried"]) for r in rates] == [
+        (3, arm, depth, 8) for arm in ("baseline", "conjugation") for depth in (1, 2)
+    ]
+    assert rates[0]["solved"] == 8 and all(0 <= r["low"] <= r["solved"] / 8 <= r["high"] <= 1 for r in rates)
     assert set(by_depth(results, 3)) == {"baseline", "conjugation"}
     assert by_depth(results, 3)["baseline"]["depth"].tolist() == list(range(7))
     assert set(by_depth(results, 3, "labels")) == {"baseline", "conjugation", "equivariant"}

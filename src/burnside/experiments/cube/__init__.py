@@ -7,7 +7,7 @@ do greedy play and beam search solve the cube?
 
 from __future__ import annotations
 
-from burnside.experiments.cube.config import PAPER, PRESETS, DaviPlan, LabelPlan, Plan, cube_spec
+from burnside.experiments.cube.config import PAPER, PRESETS, DaviPlan, LabelPlan, Plan, SolvePlan, cube_spec
 from burnside.experiments.cube.run import EXPERIMENT, Cube
 
-__all__ = ["EXPERIMENT", "PAPER", "PRESETS", "Cube", "DaviPlan", "LabelPlan", "Plan", "cube_spec"]
+__all__ = ["EXPERIMENT", "PAPER", "PRESETS", "Cube", "DaviPlan", "LabelPlan", "Plan", "SolvePlan", "cube_spec"]

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from burnside._types import FloatArray, IntArray
+from burnside._types import BoolArray, FloatArray, IntArray
 from burnside.agents.davi.config import ARMS
 from burnside.experiments.cube.config import PAPER
 from burnside.runs import Results, read_results
-from burnside.stats import bootstrap
+from burnside.stats import bootstrap, wilson
 
-__all__ = ["Curve", "Worth", "by_depth", "curves", "label_errors", "table", "worth"]
+__all__ = ["Curve", "Worth", "by_depth", "curves", "label_errors", "solve_rates", "table", "worth"]
 
 
 def _of(results: Results, **wanted: Any) -> list[dict[str, Any]]:
@@ -38,8 +38,8 @@ def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
     results = read_results(folder, allow_missing=allow_missing)
     rows = [_label_row(results, *key) for key in _label_keys(results)]
     davi = _of(results, kind="davi")
-    keys = [(int(n), arm) for n in sorted({r["n"] for r in davi}) for arm in _arms(_of(results, kind="davi", n=n))]
-    return rows + [_davi_row(results, n, arm) for n, arm in keys]
+    settings = {(int(r["n"]), ARMS.index(str(r["arm"])), int(r["states"]), str(r.get("shared") or "")) for r in davi}
+    return rows + [_davi_row(davi, n, ARMS[k], states, shared) for n, k, states, shared in sorted(settings)]
 
 
 def _label_keys(results: Results) -> list[tuple[int, str, int]]:
@@ -50,7 +50,8 @@ def _label_keys(results: Results) -> list[tuple[int, str, int]]:
 
 _EMPTY: dict[str, Any] = dict.fromkeys(
     [
-        "kind", "n", "arm", "labels", "states", "seeds", "rmse", "rmse_se", "rmse_low", "rmse_high", "distinct_inputs",
+        "kind", "n", "arm", "shared", "labels", "states", "seeds", "rmse", "rmse_se", "rmse_low", "rmse_high",
+        "distinct_inputs",
         "worth", "worth_low", "worth_high", "worth_bound", "greedy_mean", "greedy_low", "greedy_high", "solved_mean",
         "solved_sd", "solved_se", "solved_low", "solved_high", "solution_length", "paper_mean", "paper_se",
     ]
@@ -67,10 +68,11 @@ def _label_row(results: Results, n: int, arm: str, count: int) -> dict[str, Any]
     return row
 
 
-def _davi_row(results: Results, n: int, arm: str) -> dict[str, Any]:
-    rows = _of(results, kind="davi", n=n, arm=arm)
-    row = _EMPTY | {"kind": "davi", "n": n, "arm": arm, "states": int(rows[0]["states"]), "seeds": len(rows)}
-    row |= _error(rows)
+def _davi_row(davi: Sequence[Mapping[str, Any]], n: int, arm: str, states: int, shared: str) -> dict[str, Any]:
+    wanted = (n, arm, states, shared)
+    rows = [r for r in davi if (r["n"], r["arm"], r["states"], str(r.get("shared") or "")) == wanted]
+    row = _EMPTY | {"kind": "davi", "n": n, "arm": arm, "states": states, "seeds": len(rows)} | _error(rows)
+    row["shared"] = shared if arm == "equivariant" and shared else None
     greedy = bootstrap({int(r["seed"]): 100.0 * r["greedy_solved"] / r["greedy_tried"] for r in rows})
     solved = {int(r["seed"]): 100.0 * r["beam_solved"] / r["beam_tried"] for r in rows}
     interval = bootstrap(solved)
@@ -168,6 +170,14 @@ def _shift(counts: FloatArray, errors: FloatArray, own: float, at: float) -> tup
     return float(round(math.exp(reached - at), 10)), bound
 
 
+def _first_setting(columns: Mapping[str, Any], chosen: BoolArray) -> BoolArray:
+    """Of several budgets or shared symmetries, the smallest budget and the first symmetry: a curve mixes none."""
+    for key in ("states", "shared"):
+        if key in columns and chosen.any():
+            chosen = chosen & (columns[key] == min(columns[key][chosen]))
+    return chosen
+
+
 def by_depth(results: Results, n: int, kind: str = "davi") -> dict[str, dict[str, FloatArray]]:
     """Errors and biases against depth, mean over seeds, per arm: the columns ``depth``, ``rmse``, ``bias``, ``greedy``.
 
@@ -179,7 +189,7 @@ def by_depth(results: Results, n: int, kind: str = "davi") -> dict[str, dict[str
         mine &= columns["labels"] == columns["labels"][mine].max()
     out: dict[str, dict[str, FloatArray]] = {}
     for arm in ARMS:
-        chosen = mine & (columns["arm"] == arm)
+        chosen = _first_setting(columns, mine & (columns["arm"] == arm))
         if not chosen.any():
             continue
         depths = np.unique(columns["depth"][chosen])
@@ -194,6 +204,29 @@ def by_depth(results: Results, n: int, kind: str = "davi") -> dict[str, dict[str
             "bias": mean(columns["bias"]),
             "greedy": mean(rate),
         }
+    return out
+
+
+def solve_rates(results: Results) -> list[dict[str, Any]]:
+    """A* at the last evaluation, per cube, arm and depth of scramble, over all seeds, with its 95 % Wilson interval."""
+    if "solve_rates" not in results.tables:
+        return []
+    columns = results.table("solve_rates")
+    out = []
+    for n in np.unique(columns["n"]):
+        for arm in ARMS:
+            chosen = _first_setting(columns, (columns["n"] == n) & (columns["arm"] == arm))
+            if not chosen.any():
+                continue
+            last = chosen & (columns["states_so_far"] == columns["states_so_far"][chosen].max())
+            for depth in np.unique(columns["depth"][last]):
+                here = last & (columns["depth"] == depth)
+                solved, tried = int(columns["solved"][here].sum()), int(columns["tried"][here].sum())
+                _, low, high = wilson(solved, tried)
+                out.append(
+                    {"n": int(n), "arm": arm, "depth": int(depth), "solved": solved, "tried": tried}
+                    | {"low": low, "high": high}
+                )
     return out
 
 
@@ -228,7 +261,7 @@ def curves(results: Results) -> list[Curve]:
     out = []
     for n in np.unique(columns["n"]):
         for arm in ARMS:
-            chosen = (columns["n"] == n) & (columns["arm"] == arm)
+            chosen = _first_setting(columns, (columns["n"] == n) & (columns["arm"] == arm))
             if not chosen.any():
                 continue
             seeds = np.unique(columns["seed"][chosen])

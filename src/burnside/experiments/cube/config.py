@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from burnside.agents.davi.config import ARMS, DaviConfig
 from burnside.envs.cube import CubeSpec
 
-__all__ = ["PAPER", "PRESETS", "DaviPlan", "LabelPlan", "Plan", "cube_spec"]
+__all__ = ["EPOCH_STATES", "PAPER", "PRESETS", "DaviPlan", "LabelPlan", "Plan", "SolvePlan", "cube_spec"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,27 @@ class LabelPlan:
 
 
 @dataclass(frozen=True)
+class SolvePlan:
+    """A* at every point of the learning curve, on the same scrambles each time (App. C).
+
+    The paper states neither its node limit nor the batch and the weight of its search, so they are settings here.
+
+    Attributes:
+        depths: numbers of turns of the scrambles.
+        scrambles: of each depth.
+        weight: λ in f = λ·g + h.
+        batch: states expanded together.
+        cap: children a search may make; one that would need more has failed.
+    """
+
+    depths: tuple[int, ...]
+    scrambles: int = 50
+    weight: float = 0.6
+    batch: int = 1_000
+    cap: int = 1_000_000
+
+
+@dataclass(frozen=True)
 class DaviPlan:
     """Value iteration.
 
@@ -45,6 +66,8 @@ class DaviPlan:
         scramble_length: turns of each.
         beam_width: states kept in each layer of that search.
         beam_depth: layers it may use.
+        solve: A* per depth at every evaluation; None leaves it out.
+        shared: symmetry of the equivariant network; None is the other arms' (``agent.group``).
     """
 
     n: int
@@ -56,6 +79,8 @@ class DaviPlan:
     scramble_length: int = 12
     beam_width: int = 64
     beam_depth: int = 24
+    solve: SolvePlan | None = None
+    shared: str | None = None
 
 
 @dataclass(frozen=True)
@@ -71,8 +96,19 @@ class Plan:
 _STUDY = DaviConfig.preset("laptop", hidden=(256, 128), batch=500, states=400_000, states_per_round=10_000)
 
 
+#: What we take for an "epoch" of App. C, which does not say. With DeepCubeA's network 10 000 of them are 4·10¹⁸ flops:
+#: 20 hours at 60 teraflops, about what an A100 reaches, and App. C's "approximately 20 A100-hours".
+EPOCH_STATES = 1_000_000
+
+
+def _paper(n: int, epochs: int, arms: tuple[str, ...], shared: str) -> DaviPlan:
+    """DeepCubeA's recipe for so many epochs, tested at 20 points on 50 scrambles of every depth up to 30."""
+    agent = DaviConfig.preset("paper", states=epochs * EPOCH_STATES, forced_copies=())
+    solve = SolvePlan(tuple(range(1, 31)), batch=10_000, cap=10_000_000)
+    return DaviPlan(n, 10, agent, arms, 20, 1_000, 30, 10_000, 40, solve, shared)
+
+
 def _study(n: int, arms: tuple[str, ...] = ("baseline", "position", "conjugation")) -> DaviPlan:
-    # No 2-cube: it has states at distance 14, and 400 000 states do not carry values that far.
     return DaviPlan(n, 5, replace(_STUDY, back_max=12), arms)
 
 
@@ -83,10 +119,12 @@ def _laptop(n: int) -> DaviPlan:
 
 _SMOKE = DaviConfig.preset("smoke", states=6_000)
 
+_SIZES = (2, 3, 4, 5, 6)
+
 PRESETS: dict[str, Plan] = {
     "smoke": Plan(
         (LabelPlan(3, (200, 400), 1, ("baseline", "conjugation", "equivariant"), 15, _SMOKE),),
-        (DaviPlan(3, 2, _SMOKE, ("baseline", "conjugation"), 2, 5, 3, 8, 8),),
+        (DaviPlan(3, 2, _SMOKE, ("baseline", "conjugation"), 2, 5, 3, 8, 8, SolvePlan((1, 2), 4, batch=20, cap=500)),),
         per_depth=20,
     ),
     "laptop": Plan(
@@ -104,22 +142,16 @@ PRESETS: dict[str, Plan] = {
             # how far the baseline gets with many more, to read off what the others are worth
             LabelPlan(3, (60_000,), 5, ("baseline",), updates=600, agent=replace(_STUDY, batch=250)),
         ),
-        (_study(3, ARMS), _study(4), _study(5)),
+        # The 2-cube has states at distance 14, and 400 000 states do not carry values that far: its errors are large.
+        (_study(3, ARMS), _study(4), _study(5), _study(2), _study(6)),
     ),
     "paper": Plan(
         (LabelPlan(3, (1_000, 2_000, 5_000, 20_000, 100_000), 10, updates=2_000),),
-        tuple(
-            DaviPlan(
-                n,
-                10,
-                DaviConfig.preset("paper"),
-                ("baseline", "position", "conjugation", "equivariant"),
-                scrambles=1_000,
-                scramble_length=30,
-                beam_width=10_000,
-                beam_depth=40,
-            )
-            for n in (2, 3, 4, 5, 6)
+        # Table 2's columns are baseline, position and equivariant, the last with either reading of its symmetry.
+        (
+            *(_paper(n, 10_000, ("baseline", "position", "conjugation", "equivariant"), "conjugation") for n in _SIZES),
+            *(_paper(n, 10_000, ("equivariant",), "position") for n in _SIZES),
+            _paper(5, 50_000, ("baseline", "position", "conjugation", "equivariant"), "conjugation"),
         ),
         per_depth=1_000,
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,7 +99,10 @@ def _davi_cells(part: DaviPlan, per_depth: int) -> list[Cell]:
                 "beam_width": part.beam_width,
                 "beam_depth": part.beam_depth,
                 "per_depth": per_depth,
-                "agent": _agent(part.agent, arm).to_json(),
+                "agent": _agent(part.agent, arm, part.shared).to_json(),
+                # only where it is asked for: names of older cells stay as they were
+                **({"solve": asdict(part.solve)} if part.solve else {}),
+                **({"shared": part.shared} if part.shared else {}),
             },
             (seed,),
             label=f"N={part.n} {arm}, DAVI, seed {seed}",
@@ -110,9 +113,9 @@ def _davi_cells(part: DaviPlan, per_depth: int) -> list[Cell]:
     ]
 
 
-def _agent(agent: DaviConfig, arm: str) -> DaviConfig:
-    """Settings of an arm: the equivariant network shares weights over the group the other arms use."""
-    return replace(agent, equivariant_group=agent.group) if arm == "equivariant" else agent
+def _agent(agent: DaviConfig, arm: str, shared: str | None = None) -> DaviConfig:
+    """Settings of an arm: the equivariant network shares weights over the group the other arms use, or a given one."""
+    return replace(agent, equivariant_group=shared or agent.group) if arm == "equivariant" else agent
 
 
 def _labels(cell: Cell, context: Context) -> dict[str, Any]:
@@ -152,10 +155,11 @@ def _davi(cell: Cell, context: Context) -> dict[str, Any]:
     spec, agent = cube_spec(int(config["n"])), DaviConfig.from_json(dict(config["agent"]))
     run = DaviRun(agent, spec, Member(seed, str(config["arm"])), device=context.device)
     curve: list[list[float]] = []
+    rates: list[list[int]] = []  # states so far, depth, solved, tried
     saved = context.restore()
     if saved is not None:
         run.restore(saved.arrays)
-        curve = saved.meta["curve"]
+        curve, rates = saved.meta["curve"], saved.meta["rates"]
     points = np.linspace(0, agent.iterations, int(config["evaluations"]) + 1).astype(int)[1:]
     while not run.done:
         ahead = int(points[points > run.iteration][0]) - run.iteration
@@ -163,15 +167,21 @@ def _davi(cell: Cell, context: Context) -> dict[str, Any]:
         if run.iteration in points:
             curve.append(_point(run.network(), run, int(config["per_depth"])))
             context.log({"seed": seed, "step": run.states, **_charts(curve[-1])})
+            if "solve" in config:
+                rates += [[run.states, *rate] for rate in _solve(run.network(), spec, config["solve"])]
         context.progress(run.states, agent.states)
         if context.due():
-            context.checkpoint(run.arrays(), curve=curve)
+            context.checkpoint(run.arrays(), curve=curve, rates=rates)
     network = run.network()
     per_depth = int(config["per_depth"])
     errors = value_error(network, spec, per_depth=per_depth)
     greedy = greedy_solve_rate(network, spec, per_depth=per_depth)
     context.save("davi_depths", _depths(seed, errors, greedy))
     context.save("curve", _columns(seed, curve))
+    if rates:
+        columns = np.array(rates, dtype=np.int64).T
+        named = dict(zip(("states_so_far", "depth", "solved", "tried"), columns, strict=True))
+        context.save("solve_rates", {"seed": np.full(len(rates), seed, dtype=np.int32), **named})
     row = {
         "seed": seed,
         "rmse": errors.total,
@@ -195,6 +205,19 @@ def _charts(point: Sequence[float]) -> dict[str, Any]:
     named = dict(zip(_CURVE, point, strict=True))
     loss = named["loss"] if np.isfinite(named["loss"]) else None
     return {"charts/rmse": named["rmse"], "charts/greedy_solved": named["greedy"], "losses/value_loss": loss}
+
+
+def _solve(network: CubeValue, spec: CubeSpec, plan: Mapping[str, Any]) -> list[tuple[int, int, int]]:
+    """A* on the same scrambles of every depth: (depth, solved, tried)."""
+    from burnside.search import AStarConfig, CubePuzzle, astar
+
+    settings = AStarConfig(float(plan["weight"]), int(plan["batch"]), int(plan["cap"]))
+    puzzle, tried, out = CubePuzzle(spec), int(plan["scrambles"]), []
+    for depth in plan["depths"]:
+        starts, _ = scramble(spec, TEST_SCRAMBLES, int(depth), np.arange(tried))
+        found = [astar(puzzle, x, network.value_fn, settings, canonical=network.canonicalizer) for x in starts]
+        out.append((int(depth), sum(result.solved for result in found), tried))
+    return out
 
 
 def _search(network: CubeValue, spec: CubeSpec, config: Mapping[str, Any]) -> dict[str, Any]:

@@ -58,6 +58,8 @@ class ImitationPlan:
         spread: (L, Θ).
         episodes: held-out scenes of the test.
         policy: preset of the flow policy.
+        noise: of the expert's executed commands; what is recorded is the command, so that the pupil sees how to come
+            back (``demonstrate``).
     """
 
     demos: tuple[int, ...]
@@ -68,6 +70,7 @@ class ImitationPlan:
     spread: tuple[float, float] = FULL
     episodes: int = 500
     policy: str = "planar"
+    noise: float = 0.3
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,7 @@ class FinetunePlan:
         spread: (L, Θ).
         episodes: held-out scenes of the test.
         policy: preset of the flow policy.
+        noise: of the demonstrations, as in :class:`ImitationPlan`.
     """
 
     demos: Mapping[str, int]
@@ -95,6 +99,7 @@ class FinetunePlan:
     spread: tuple[float, float] = FULL
     episodes: int = 500
     policy: str = "planar"
+    noise: float = 0.3
 
 
 @dataclass(frozen=True)

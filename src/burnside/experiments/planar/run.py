@@ -113,6 +113,7 @@ def _imitation_cells(part: ImitationPlan) -> list[Cell]:
                 "steps": part.steps,
                 "test_episodes": part.episodes,
                 "policy": part.policy,
+                "noise": part.noise,
             },
             (seed,),
             label=f"{part.task} {arm}, {demos} demonstrations, seed {seed}",
@@ -138,6 +139,7 @@ def _finetune_cells(part: FinetunePlan) -> list[Cell]:
                 "steps": part.steps,
                 "test_episodes": part.episodes,
                 "policy": part.policy,
+                "noise": part.noise,
                 "evaluate_every": part.evaluate_every,
                 "agent": part.agent.to_json(),
             },
@@ -223,7 +225,7 @@ def _student(config: Mapping[str, Any], seed: int) -> tuple[Imitation, PlanarChu
     spec = _spec(config, "sparse")
     shape = flow_config(str(config["policy"]), spec.obs_dim, spec.action_dim)
     env = PlanarChunks(spec, str(config["arm"]), shape.n_obs)
-    demos = demonstrate(spec, DEMONSTRATIONS + seed, n=int(config["demos"]))
+    demos = demonstrate(spec, DEMONSTRATIONS + seed, n=int(config["demos"]), noise=float(config["noise"]))
     observations, actions = demonstration_chunks(env, demos, shape)
     settings = ImitationConfig(steps=int(config["steps"]), warmup=min(100, int(config["steps"]) // 2))
     return Imitation(FlowPolicy(shape, seed), settings, observations, actions, seed), env
