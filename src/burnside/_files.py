@@ -33,7 +33,9 @@ def write_atomically(path: str | Path, write: Callable[[BinaryIO], object]) -> P
         os.chmod(temporary, 0o666 & ~umask)
         os.replace(temporary, target)
     except OSError as error:
-        raise UnreadableFile(f"cannot write {target}: {error.strerror or error}; what was there before is untouched") from None
+        raise UnreadableFile(
+            f"cannot write {target}: {error.strerror or error}; what was there before is untouched"
+        ) from None
     finally:
         if os.path.exists(temporary):
             os.unlink(temporary)

@@ -11,8 +11,9 @@ It may import ``burnside.groups``, ``burnside.envs`` and what lies below. The wh
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from burnside._lazy import lazy
 
 if TYPE_CHECKING:
     from burnside.nn.cube_equivariant import EquivariantValue
@@ -58,8 +59,4 @@ _HOME = {
     "make_q": "qnets",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+__getattr__ = lazy(__name__, _HOME)

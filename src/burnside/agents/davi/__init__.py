@@ -11,9 +11,9 @@ It may import ``burnside.nn``, ``burnside.envs``, what lies below, and from ``bu
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from burnside._lazy import lazy
 from burnside.agents.davi.config import ARMS, PRESETS, DaviConfig, Member, arm_symmetry
 from burnside.agents.davi.truth import (
     DepthErrors,
@@ -77,8 +77,4 @@ _HOME = {
     "walks": "labels",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+__getattr__ = lazy(__name__, _HOME)

@@ -10,9 +10,9 @@ advantages). numba is loaded when a name that needs it is first asked for.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from burnside._lazy import lazy
 from burnside.agents.gaussian_ppo.config import PRESETS, ControlLog, GaussianPPOConfig
 from burnside.agents.gaussian_ppo.env import BatchEnv, BatchStep, State, select, update_rows
 
@@ -48,8 +48,4 @@ _HOME = {
     "train_block": "loop",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+__getattr__ = lazy(__name__, _HOME)

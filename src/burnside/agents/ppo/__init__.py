@@ -10,9 +10,9 @@ share (members, Adam, checkpoint files). Torch is loaded when a name that needs 
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from burnside._lazy import lazy
 from burnside.agents.ppo.config import CONDITIONS, PRESETS, Log, PPOConfig
 from burnside.agents.ppo.frames import Episodes, play, random_play, start
 from burnside.agents.ppo.gae import advantages
@@ -54,8 +54,4 @@ _HOME = {
     "update": "objective",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+__getattr__ = lazy(__name__, _HOME)

@@ -12,6 +12,7 @@ import numpy as np
 
 from burnside._random import Stream, randint
 from burnside._types import AnyArray
+from burnside.envs.adapters import NumberedEnv, check_mode
 from burnside.envs.cube.core import CubeSpec, draw_ansi, is_solved, move, one_hot
 from burnside.envs.cube.core import scramble as scrambled
 from burnside.envs.cube.pieces import check_states
@@ -30,7 +31,7 @@ _MODES = ["ansi", "rgb_array"]
 _OBSERVATIONS = ("stickers", "one-hot")
 
 
-class CubeEnv(gym.Env[Any, Any]):
+class CubeEnv(NumberedEnv):
     """One cube to solve: −1 for every turn, terminated when it is solved.
 
     Args:
@@ -76,11 +77,13 @@ class CubeEnv(gym.Env[Any, Any]):
             raise InvalidParameter(f"time_limit must be at least 1, got {time_limit}")
         if observation not in _OBSERVATIONS:
             raise InvalidParameter(f"observation must be one of {', '.join(_OBSERVATIONS)}, got {observation!r}")
-        if render_mode is not None and render_mode not in _MODES:
-            raise InvalidParameter(f"render_mode must be 'ansi', 'rgb_array' or None, got {render_mode!r}")
         _ = CubeSymmetry(self.cube, symmetry).on_moves  # refuses what is no symmetry of the turns
         self._least, self._most, self.time_limit = int(least), int(most), int(time_limit)
-        self._symmetry, self._one_hot, self.render_mode = symmetry, observation == "one-hot", render_mode
+        self._symmetry, self._one_hot, self.render_mode = (
+            symmetry,
+            observation == "one-hot",
+            check_mode(render_mode, _MODES),
+        )
         self.action_space = gym.spaces.Discrete(self.cube.n_moves)
         self.observation_space = (
             gym.spaces.Box(0, 1, (self.cube.n_inputs,), np.float32)
@@ -88,7 +91,7 @@ class CubeEnv(gym.Env[Any, Any]):
             else gym.spaces.Box(0, 5, (self.cube.n_stickers,), np.uint8)
         )
         self.state: AnyArray | None = None
-        self._t, self._seed, self._episode = 0, 0, -1
+        self._t = 0
 
     @property
     def canonicalizer(self) -> CubeCanonicalizer:
@@ -105,10 +108,7 @@ class CubeEnv(gym.Env[Any, Any]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[AnyArray, dict[str, Any]]:
         """Scramble a solved cube, or start from ``options["state"]``; ``info["scramble"]`` has the turns."""
-        super().reset(seed=seed)
-        if seed is not None or self._episode < 0:
-            # Gymnasium draws 128 bits where no seed was given; ours are 64
-            self._seed, self._episode = int(self.np_random_seed or 0) % 2**64, -1
+        self.reseed(seed)
         self._t = 0
         if options is not None and "state" in options:
             given = np.asarray(options["state"])

@@ -9,9 +9,9 @@ It may import what lies below ``burnside.nn``. Torch is loaded when a name that 
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from burnside._lazy import lazy
 from burnside.nn.flow.config import PRESETS, FlowConfig
 
 if TYPE_CHECKING:
@@ -48,8 +48,4 @@ _HOME = {
     "schedule": "chain",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+__getattr__ = lazy(__name__, _HOME)
