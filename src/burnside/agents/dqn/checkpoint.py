@@ -8,6 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from burnside._files import write_atomically
 from burnside._types import AnyArray
 from burnside.errors import UnreadableFile
 
-__all__ = ["exists", "from_bytes", "read_checkpoint", "to_bytes", "write_checkpoint"]
+__all__ = ["Resumable", "exists", "from_bytes", "load", "read_checkpoint", "save", "to_bytes", "write_checkpoint"]
 
 _FORMAT = 1
 
@@ -72,6 +73,39 @@ def _read(path: Path, expected: Mapping[str, AnyArray | None], identity: str) ->
         if like is not None and (found[name].shape != like.shape or found[name].dtype != like.dtype):
             raise UnreadableFile(f"the checkpoint {path.name} is damaged: {name} has shape {found[name].shape}")
     return found
+
+
+class Resumable(Protocol):
+    """A learner between two rollouts that is nothing but arrays; those named ``log/…`` grow."""
+
+    @property
+    def identity(self) -> str:
+        """What a checkpoint must agree on before it may be resumed."""
+        ...
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """Everything needed to go on."""
+        ...
+
+    def restore(self, arrays: Mapping[str, AnyArray]) -> Any:
+        """Go on from them."""
+        ...
+
+
+_Learner = TypeVar("_Learner", bound=Resumable)
+
+
+def save(learner: Resumable, path: str | Path) -> Path:
+    """Write a checkpoint atomically; the one before it stays beside it."""
+    return write_checkpoint(path, learner.arrays(), learner.identity)
+
+
+def load(learner: _Learner, path: str | Path) -> _Learner:
+    """Go on from a checkpoint of exactly this learner; if it is damaged, from the one before, with a warning."""
+    vary = ("log/rows", "log/stats")
+    expected = {name: None if name in vary else array for name, array in learner.arrays().items()}
+    learner.restore(read_checkpoint(path, expected, learner.identity))
+    return learner
 
 
 def to_bytes(save: Callable[[Path], Path]) -> AnyArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from burnside._types import AnyArray, BoolArray, FloatArray, IntArray
 from burnside.errors import InvalidParameter, UnknownName
 
-__all__ = ["CONDITIONS", "ENCODERS", "LOSSES", "PRESETS", "DQNConfig", "Log", "Member"]
+__all__ = ["CONDITIONS", "ENCODERS", "LOSSES", "PRESETS", "DQNConfig", "Log", "Member", "check_members"]
 
 #: What is done with the symmetry; see :class:`Member`.
 CONDITIONS = ("baseline", "canonical", "augment", "equivariant")
@@ -147,6 +148,20 @@ class Member:
         'canonical-7'
         """
         return f"{self.condition}-{self.seed}"
+
+
+def check_members(members: Sequence[Member], episodes: int, every: int, least: int = 1) -> None:
+    """Refuse members listed twice, fewer than ``least`` episodes, and no episodes between checkpoints.
+
+    >>> check_members([Member(7), Member(7)], 5, 1)
+    Traceback (most recent call last):
+    ...
+    burnside.errors.InvalidParameter: a member is listed twice: give distinct (seed, condition) pairs
+    """
+    if len(set(members)) != len(members):
+        raise InvalidParameter("a member is listed twice: give distinct (seed, condition) pairs")
+    if episodes < least or every < 1:
+        raise InvalidParameter(f"episodes {episodes} must be at least {least} and every {every} at least 1")
 
 
 @dataclass(frozen=True)

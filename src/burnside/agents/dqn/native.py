@@ -18,7 +18,7 @@ import numpy as np
 from burnside._random import Stream, hash_u64
 from burnside._types import BoolArray, FloatArray, IntArray
 from burnside.agents.dqn.checkpoint import exists
-from burnside.agents.dqn.config import DQNConfig, Log, Member
+from burnside.agents.dqn.config import DQNConfig, Log, Member, check_members
 from burnside.agents.dqn.state import LOG_COLUMNS, MemberState, layout, load, new_state, rules, save, scratch
 from burnside.envs.ring.core import RingSpec
 from burnside.errors import InvalidParameter
@@ -119,10 +119,7 @@ def train_states(
     threads: int | None = None,
 ) -> list[MemberState]:
     """As :func:`train`, returning the states, for :func:`evaluate` or to go on."""
-    if len(set(members)) != len(members):
-        raise InvalidParameter("a member is listed twice: give distinct (seed, condition) pairs")
-    if episodes < 0 or every < 1:
-        raise InvalidParameter(f"episodes {episodes} must be at least 0 and every {every} at least 1")
+    check_members(members, episodes, every, least=0)
     workers = threads if threads is not None else _processors()
     if workers < 1:
         raise InvalidParameter(f"threads is {workers}: give at least 1")

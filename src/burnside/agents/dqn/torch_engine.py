@@ -19,7 +19,7 @@ from burnside._types import AnyArray, IntArray
 from burnside.agents.dqn import _lockstep
 from burnside.agents.dqn._kernels import EPISODE, STEP, SYNC, UPDATE, WRITTEN
 from burnside.agents.dqn.checkpoint import exists, read_checkpoint, write_checkpoint
-from burnside.agents.dqn.config import DQNConfig, Log, Member
+from burnside.agents.dqn.config import DQNConfig, Log, Member, check_members
 from burnside.agents.dqn.native import Evaluation, Progress, held_out_seed
 from burnside.agents.dqn.state import LOG_COLUMNS, NATIVE_CONDITIONS, TRANSITION, identity, log_from_rows, rules
 from burnside.agents.dqn.torch_update import AdamState, Batch, best_values, encode, head, new_adam, update
@@ -341,10 +341,7 @@ def train_blocks(
     progress: Callable[[Progress], object] | None = None,
 ) -> list[TorchBlock]:
     """As :func:`train`, returning the blocks, to evaluate or to go on."""
-    if len(set(members)) != len(members):
-        raise InvalidParameter("a member is listed twice: give distinct (seed, condition) pairs")
-    if episodes < 1 or every < 1:
-        raise InvalidParameter(f"episodes {episodes} and every {every} must be at least 1")
+    check_members(members, episodes, every)
     where = choose_device(device)
     done = []
     for group in _blocks(members, block, where):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from burnside.agents.dqn.checkpoint import exists, read_checkpoint, write_checkpoint
+from burnside.agents.dqn.checkpoint import exists, load, save
 from burnside.agents.flow_ppo.config import FlowPPOConfig
 from burnside.agents.flow_ppo.env import ChunkEnv
 from burnside.agents.flow_ppo.learner import FlowPPO
@@ -54,15 +54,3 @@ def train(
     if checkpoint is not None:
         save(learner, checkpoint)
     return learner
-
-
-def save(learner: FlowPPO, path: str | Path) -> Path:
-    """Write a checkpoint atomically; the one before it stays beside it."""
-    return write_checkpoint(path, learner.arrays(), learner.identity)
-
-
-def load(learner: FlowPPO, path: str | Path) -> FlowPPO:
-    """Go on from a checkpoint of exactly this run; if it is damaged, from the one before, with a warning."""
-    vary = ("log/rows", "log/stats")
-    expected = {name: None if name in vary else array for name, array in learner.arrays().items()}
-    return learner.restore(read_checkpoint(path, expected, learner.identity))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from burnside.agents.dqn.checkpoint import exists, read_checkpoint, write_checkpoint
+from burnside.agents.dqn.checkpoint import exists, load, save
 from burnside.agents.gaussian_ppo.block import GaussianBlock
 from burnside.agents.gaussian_ppo.config import ControlLog, GaussianPPOConfig
 from burnside.agents.gaussian_ppo.env import BatchEnv
@@ -98,15 +98,3 @@ def train_block(
     if checkpoint is not None:
         save(block, checkpoint)
     return block
-
-
-def save(block: GaussianBlock, path: str | Path) -> Path:
-    """Write a checkpoint atomically; the one before it stays beside it."""
-    return write_checkpoint(path, block.arrays(), block.identity)
-
-
-def load(block: GaussianBlock, path: str | Path) -> GaussianBlock:
-    """Go on from a checkpoint of exactly this block; if it is damaged, from the one before, with a warning."""
-    vary = ("log/rows", "log/stats")
-    expected = {name: None if name in vary else array for name, array in block.arrays().items()}
-    return block.restore(read_checkpoint(path, expected, block.identity))

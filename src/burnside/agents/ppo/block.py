@@ -25,15 +25,9 @@ from burnside.envs.ring.core import RingSpec
 from burnside.errors import InvalidParameter, UnknownName
 from burnside.nn._torch import torch
 
-__all__ = ["PPOBlock", "identity", "sample"]
+__all__ = ["PPOBlock", "sample"]
 
 _COLUMNS = ("returns", "lengths", "solved", "steps", "updates")
-
-
-def identity(config: PPOConfig, spec: RingSpec, members: Sequence[Member]) -> str:
-    """What a checkpoint must agree on before it may be resumed."""
-    game = {k: getattr(spec, k) for k in ("n", "d", "p_mine", "end_reward", "time_limit")}
-    return json.dumps({"ppo": config.to_json(), "spec": game, "members": [m.name for m in members]})
 
 
 def sample(logits: AnyArray, u: FloatArray) -> IntArray:
@@ -256,6 +250,12 @@ class PPOBlock:
             updates.astype(np.int64),
             dict(zip(STATS, stats.T.copy(), strict=True)),
         )
+
+    @property
+    def identity(self) -> str:
+        """What a checkpoint must agree on before it may be resumed."""
+        game = {k: getattr(self.spec, k) for k in ("n", "d", "p_mine", "end_reward", "time_limit")}
+        return json.dumps({"ppo": self.config.to_json(), "spec": game, "members": [m.name for m in self.members]})
 
     def arrays(self) -> dict[str, AnyArray]:
         """Everything needed to go on, as plain arrays; the moment is between two rollouts."""

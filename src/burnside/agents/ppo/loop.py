@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from burnside.agents.dqn.checkpoint import exists, read_checkpoint, write_checkpoint
-from burnside.agents.dqn.config import Member
+from burnside.agents.dqn.checkpoint import exists, load, save
+from burnside.agents.dqn.config import Member, check_members
 from burnside.agents.dqn.torch_engine import choose_device
-from burnside.agents.ppo.block import PPOBlock, identity
+from burnside.agents.ppo.block import PPOBlock
 from burnside.agents.ppo.config import Log, PPOConfig
 from burnside.envs.ring.core import RingSpec
-from burnside.errors import InvalidParameter
 
 __all__ = ["Progress", "blocks", "train", "train_blocks"]
 
@@ -92,10 +91,7 @@ def train_blocks(
     progress: Callable[[Progress], object] | None = None,
 ) -> list[PPOBlock]:
     """As :func:`train`, returning the blocks, to evaluate or to go on."""
-    if len(set(members)) != len(members):
-        raise InvalidParameter("a member is listed twice: give distinct (seed, condition) pairs")
-    if episodes < 1 or every < 1:
-        raise InvalidParameter(f"episodes {episodes} and every {every} must be at least 1")
+    check_members(members, episodes, every)
     where = choose_device(device)
     done = []
     for group in blocks(members, where.type, block):
@@ -117,15 +113,3 @@ def train_blocks(
             save(at_work, path)
         done.append(at_work)
     return done
-
-
-def save(block: PPOBlock, path: str | Path) -> Path:
-    """Write a checkpoint atomically; the one before it stays beside it."""
-    return write_checkpoint(path, block.arrays(), identity(block.config, block.spec, block.members))
-
-
-def load(block: PPOBlock, path: str | Path) -> PPOBlock:
-    """Go on from a checkpoint of exactly this block; if it is damaged, from the one before, with a warning."""
-    vary = ("log/rows", "log/stats")
-    expected = {name: None if name in vary else array for name, array in block.arrays().items()}
-    return block.restore(read_checkpoint(path, expected, identity(block.config, block.spec, block.members)))

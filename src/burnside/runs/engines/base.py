@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from burnside.runs.cells import Cell
 from burnside.runs.folder import CellFolder
 from burnside.runs.work import Outcome, Task
 
-__all__ = ["Engine", "Patience", "Report", "StopFile", "Tick", "environment"]
+__all__ = ["Cluster", "Engine", "Patience", "Report", "StopFile", "Tick", "drive", "environment"]
 
 #: Called with a cell that starts (None) or has come to an outcome.
 Report = Callable[[Cell, Outcome | None], None]
@@ -97,3 +99,57 @@ def environment(variables: Mapping[str, str]) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+class Cluster(Protocol):
+    """Where jobs can be sent, looked after and taken back; a job is whatever ``submit`` returns."""
+
+    def submit(self, cell: Cell, stop: StopFile) -> Any:
+        """Send a cell away."""
+        ...
+
+    def ended(self, jobs: Sequence[Any]) -> Sequence[tuple[Any, Outcome | None, str]]:
+        """Those that are over, with their outcomes, or None and why if the process died; may wait a moment."""
+        ...
+
+    def cancel(self, job: Any) -> None:
+        """Make an end of a job."""
+        ...
+
+
+def drive(cluster: Cluster, workers: int, task: Task, cells: Sequence[Cell], report: Report, tick: Tick) -> None:
+    """Run cells on a cluster, at most ``workers`` at a time, or until ``tick()`` is true.
+
+    A cell whose process died is sent again as :class:`Patience` has it. After a stop, cells get ``GRACE`` seconds.
+    """
+    waiting, patience = deque(cells), Patience()
+    running: list[tuple[Any, Cell]] = []
+    stop = StopFile(task.folder / f".stop-{secrets.token_hex(8)}")
+    asked: float | None = None
+    try:
+        while waiting or running:
+            if tick() and asked is None:
+                asked = time.monotonic()
+                waiting.clear()
+                stop.set()
+            while waiting and len(running) < workers:
+                cell = waiting.popleft()
+                report(cell, None)
+                running.append((cluster.submit(cell, stop), cell))
+            if asked is not None and time.monotonic() - asked > GRACE:
+                return
+            for job, outcome, why in cluster.ended([job for job, _ in running]) if running else ():
+                at = next(k for k, (other, _) in enumerate(running) if other is job)
+                _, cell = running.pop(at)
+                if outcome is not None:
+                    report(cell, outcome)
+                elif asked is not None:
+                    report(cell, Outcome("stopped"))
+                elif patience.again(CellFolder(task.folder, cell)):
+                    waiting.appendleft(cell)
+                else:
+                    report(cell, patience.given_up(why))
+    finally:
+        for job, _ in running:  # the grace is over, or something went wrong here: nothing is left unattended
+            cluster.cancel(job)
+        stop.clear()

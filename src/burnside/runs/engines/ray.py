@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
-import time
-from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from burnside.errors import InvalidParameter, MissingExtra
 from burnside.runs.cells import Cell
-from burnside.runs.engines.base import GRACE, Patience, Report, StopFile, Tick
-from burnside.runs.folder import CellFolder
+from burnside.runs.engines.base import Report, StopFile, Tick, drive
 from burnside.runs.work import Outcome, Task, run_one
 
 __all__ = ["RayEngine"]
@@ -51,52 +47,10 @@ class RayEngine:
                 logging_level=logging.ERROR,
             )
         try:
-            self._run(ray, task, cells, report, tick)
+            drive(_Ray(ray, task, self._remote(ray, task)), self.workers, task, cells, report, tick)
         finally:
             if ours:
                 ray.shutdown()
-
-    def _run(self, ray: Any, task: Task, cells: Sequence[Cell], report: Report, tick: Tick) -> None:
-        died = _deaths(ray)
-        waiting, patience = deque(cells), Patience()
-        running: dict[Any, Cell] = {}
-        stop = StopFile(task.folder / f".stop-{secrets.token_hex(8)}")
-        remote = self._remote(ray, task)
-        asked: float | None = None
-        try:
-            while waiting or running:
-                if tick() and asked is None:
-                    asked = time.monotonic()
-                    waiting.clear()
-                    stop.set()
-                while waiting and len(running) < self.workers:
-                    cell = waiting.popleft()
-                    report(cell, None)
-                    running[remote.remote(task, cell, stop)] = cell
-                if asked is not None and time.monotonic() - asked > GRACE:
-                    for reference in running:
-                        ray.cancel(reference, force=True)
-                    return
-                ready, _ = ray.wait(list(running), timeout=0.2) if running else ([], [])
-                for reference in ready:
-                    cell = running.pop(reference)
-                    try:
-                        report(cell, ray.get(reference))
-                    except died as error:
-                        why = str(error).partition("\n")[0]
-                        if asked is not None:
-                            report(cell, Outcome("stopped"))
-                        elif patience.again(CellFolder(task.folder, cell)):
-                            waiting.appendleft(cell)
-                        else:
-                            report(cell, patience.given_up(why))
-                    except ray.exceptions.RayError as error:
-                        report(cell, Outcome("failed", f"ray: {str(error).strip().splitlines()[-1]}"))
-        finally:
-            if asked is None:
-                for reference in running:
-                    ray.cancel(reference, force=True)
-            stop.clear()
 
     def _remote(self, ray: Any, task: Task) -> Any:
         own = dict(self.options.get("runtime_env") or {})
@@ -105,6 +59,32 @@ class RayEngine:
         # Ray's own retries are off: a cell is tried again by the same rule as everywhere, from its checkpoint.
         options = {"num_cpus": task.threads, "num_gpus": gpus, "max_retries": 0, "runtime_env": own}
         return ray.remote(**options)(_run_cell)
+
+
+class _Ray:
+    """The cluster as :func:`~burnside.runs.engines.base.drive` wants it."""
+
+    def __init__(self, ray: Any, task: Task, remote: Any) -> None:
+        self.ray, self.task, self.remote, self.died = ray, task, remote, _deaths(ray)
+
+    def submit(self, cell: Cell, stop: StopFile) -> Any:
+        return self.remote.remote(self.task, cell, stop)
+
+    def ended(self, jobs: Sequence[Any]) -> list[tuple[Any, Outcome | None, str]]:
+        ready, _ = self.ray.wait(list(jobs), timeout=0.2)
+        return [(next(job for job in jobs if job == one), *self._outcome(one)) for one in ready]
+
+    def _outcome(self, job: Any) -> tuple[Outcome | None, str]:
+        try:
+            found: Outcome = self.ray.get(job)
+            return found, ""
+        except self.died as error:
+            return None, str(error).partition("\n")[0]
+        except self.ray.exceptions.RayError as error:
+            return Outcome("failed", f"ray: {str(error).strip().splitlines()[-1]}"), ""
+
+    def cancel(self, job: Any) -> None:
+        self.ray.cancel(job, force=True)
 
 
 def _deaths(ray: Any) -> tuple[type[BaseException], ...]:

@@ -6,17 +6,14 @@ keeps its own files (scripts, outputs, its pickles) in the subfolder ``slurm``; 
 
 from __future__ import annotations
 
-import secrets
 import shutil
 import time
-from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from burnside.errors import InvalidParameter, MissingExtra
 from burnside.runs.cells import Cell
-from burnside.runs.engines.base import GRACE, Patience, Report, StopFile, Tick, environment
-from burnside.runs.folder import CellFolder
+from burnside.runs.engines.base import Report, StopFile, Tick, drive, environment
 from burnside.runs.work import Outcome, Task, run_one
 
 __all__ = ["SlurmEngine"]
@@ -38,42 +35,7 @@ class SlurmEngine:
 
     def run(self, task: Task, cells: Sequence[Cell], report: Report, tick: Tick) -> None:
         """Run them all, or until ``tick()`` is true."""
-        executor = self._executor(task)
-        waiting, patience = deque(cells), Patience()
-        running: list[tuple[Any, Cell]] = []
-        stop = StopFile(task.folder / f".stop-{secrets.token_hex(8)}")
-        asked: float | None = None
-        try:
-            while waiting or running:
-                if tick() and asked is None:
-                    asked = time.monotonic()
-                    waiting.clear()
-                    stop.set()
-                while waiting and len(running) < self.workers:
-                    cell = waiting.popleft()
-                    report(cell, None)
-                    with environment(task.environment()):
-                        running.append((executor.submit(SlurmCell(task, cell, stop)), cell))
-                if asked is not None and time.monotonic() - asked > GRACE:
-                    for job, _ in running:
-                        job.cancel(check=False)
-                    return
-                ended = [(job, cell) for job, cell in running if job.done()]
-                for job, cell in ended:
-                    running.remove((job, cell))
-                    outcome, why = _outcome(job)
-                    if outcome is not None:
-                        report(cell, outcome)
-                    elif asked is not None:
-                        report(cell, Outcome("stopped"))
-                    elif patience.again(CellFolder(task.folder, cell)):
-                        waiting.appendleft(cell)
-                    else:
-                        report(cell, patience.given_up(why))
-                if not ended:
-                    time.sleep(0.2)
-        finally:
-            stop.clear()
+        drive(_Jobs(task, self._executor(task)), self.workers, task, cells, report, tick)
 
     def _executor(self, task: Task) -> Any:
         try:
@@ -97,6 +59,26 @@ class SlurmEngine:
             sentence = " ".join(str(error).split())
             raise InvalidParameter(f"submitit does not take these options: {sentence}") from None
         return executor
+
+
+class _Jobs:
+    """The cluster as :func:`~burnside.runs.engines.base.drive` wants it."""
+
+    def __init__(self, task: Task, executor: Any) -> None:
+        self.task, self.executor = task, executor
+
+    def submit(self, cell: Cell, stop: StopFile) -> Any:
+        with environment(self.task.environment()):
+            return self.executor.submit(SlurmCell(self.task, cell, stop))
+
+    def ended(self, jobs: Sequence[Any]) -> list[tuple[Any, Outcome | None, str]]:
+        found = [(job, *_outcome(job)) for job in jobs if job.done()]
+        if not found:
+            time.sleep(0.2)
+        return found
+
+    def cancel(self, job: Any) -> None:
+        job.cancel(check=False)
 
 
 class SlurmCell:
