@@ -99,22 +99,26 @@ def _ppo_cells(part: PPOPlan) -> list[Cell]:
     ]
 
 
+def _student_settings(part: ImitationPlan | FinetunePlan, arm: str, demos: int) -> dict[str, Any]:
+    """What imitation and the imitation before fine-tuning have in common."""
+    return {
+        "task": part.task,
+        "arm": arm,
+        "shift": part.spread[0],
+        "turn": part.spread[1],
+        "demos": demos,
+        "steps": part.steps,
+        "test_episodes": part.episodes,
+        "policy": part.policy,
+        "noise": part.noise,
+    }
+
+
 def _imitation_cells(part: ImitationPlan) -> list[Cell]:
     return [
         Cell(
             EXPERIMENT,
-            {
-                "kind": "imitation",
-                "task": part.task,
-                "arm": arm,
-                "shift": part.spread[0],
-                "turn": part.spread[1],
-                "demos": demos,
-                "steps": part.steps,
-                "test_episodes": part.episodes,
-                "policy": part.policy,
-                "noise": part.noise,
-            },
+            {"kind": "imitation", **_student_settings(part, arm, demos)},
             (seed,),
             label=f"{part.task} {arm}, {demos} demonstrations, seed {seed}",
             cost=15.0 * part.steps,
@@ -131,15 +135,7 @@ def _finetune_cells(part: FinetunePlan) -> list[Cell]:
             EXPERIMENT,
             {
                 "kind": "finetune",
-                "task": part.task,
-                "arm": arm,
-                "shift": part.spread[0],
-                "turn": part.spread[1],
-                "demos": demos,
-                "steps": part.steps,
-                "test_episodes": part.episodes,
-                "policy": part.policy,
-                "noise": part.noise,
+                **_student_settings(part, arm, demos),
                 "evaluate_every": part.evaluate_every,
                 "agent": part.agent.to_json(),
             },
