@@ -191,7 +191,7 @@ class GaussianBlock:
         totals = np.zeros(len(STATS) + 1)
         for _ in range(config.epochs):
             keys = hash_u64(self.seeds[member], Stream.REPLAY, self.epochs[member] * count + np.arange(count))
-            order = np.argsort(keys, kind="stable")
+            order = np.argsort(keys)  # 64-bit hashes: no two alike, so any sort gives one order
             done = _update.epoch(
                 self.weights[member],
                 self.m[member],
