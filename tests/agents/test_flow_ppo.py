@@ -108,7 +108,7 @@ def test_demonstrations_in_chunks_lead_where_the_expert_went() -> None:
 # ---------------------------------------------------------------------- the update
 
 
-@pytest.mark.parametrize("kind", ["sum", "mean", "single_step"])
+@pytest.mark.parametrize("kind", ["sum", "mean", "single_step", "last_step"])
 def test_the_first_ratio_is_one(kind: str) -> None:
     config = replace(SMALL, critic_rollouts=0, epochs=1, minibatch=30, actor_rate=1e-6)
     made = learner(config, replace(FLOW, logprob=kind))
@@ -187,6 +187,29 @@ def test_rates_rise_by_the_tick_chosen() -> None:
     config = FlowPPOConfig(rate_warmup=10)
     assert config.rate(0, 128) == 0.1 and config.rate(50, 0) == 1.0 and FlowPPOConfig().rate(0, 0) == 1.0
     assert replace(config, rate_tick="minibatch").rate(0, 4) == 0.5
+
+
+def test_the_rate_of_the_actor_rises_from_its_own_first_update() -> None:
+    """The critic's updates do not use it up, and the critic's rate does not wait for it."""
+    made = learner(replace(SMALL, critic_rollouts=1, actor_warmup=10, epochs=1, target_kl=0.0))  # 3 updates per rollout
+    made.iterate()
+    assert made.updates == 3 and made.actor_updates == 0
+    made.iterate()  # the third update of the actor is the latest
+    actor, critic = made.optimizer.param_groups
+    assert made.actor_updates == 3 and actor["lr"] == pytest.approx(0.3 * 1e-4) and critic["lr"] == 1e-3
+    with pytest.raises(BurnsideError, match="actor_warmup is -1"):
+        replace(SMALL, actor_warmup=-1)
+
+
+def test_the_first_update_moves_the_policy_less_with_a_warm_up() -> None:
+    """Adam's first step moves every parameter by the whole rate; the KL goes with its square, so 1/20 makes 1/400."""
+    moved = []
+    for warmup in (0, 20):
+        made = learner(replace(SMALL, critic_rollouts=0, epochs=2, minibatch=30, target_kl=0.0, actor_rate=1e-3,
+                               actor_warmup=warmup))  # fmt: skip
+        made.iterate()
+        moved.append(made.log().stats["approx_kl"][0])  # before the first update it is 0, before the second it is this
+    assert moved[0] / moved[1] == pytest.approx(400, rel=0.1)  # measured: 399
 
 
 # ---------------------------------------------------------------------- rollouts, log, checkpoints

@@ -118,7 +118,7 @@ def test_log_probability_by_hand() -> None:
         assert found.item() == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("kind", ["sum", "mean", "single_step"])
+@pytest.mark.parametrize("kind", ["sum", "mean", "single_step", "last_step"])
 @pytest.mark.parametrize("sampler", ["flow_sde", "constant"])
 @pytest.mark.parametrize("base", [TINY, MLP], ids=["ditx", "mlp"])
 def test_a_replayed_chain_has_its_stored_log_probability(base: FlowConfig, sampler: str, kind: str) -> None:
@@ -145,6 +145,21 @@ def test_single_step_is_noisy_at_that_step_only() -> None:
         mean, _ = step_mean(quiet, k, chain.path[:, k], policy.velocity(tokens), None)
         off = (chain.path[:, k + 1] - mean).abs().amax(dim=(1, 2))
         assert [bool(o > 1e-3) for o in off] == [row == k for row in range(4)]
+
+
+def test_last_step_is_single_step_at_the_last_one() -> None:
+    one, always = (policy_of(replace(MLP, logprob=kind)) for kind in ("single_step", "last_step"))
+    tokens, z = one.encode(observation(MLP, 4)), noise(one, 4)
+    single, last = one.decide(tokens, z, torch.full((4,), 3)), always.decide(tokens, z)
+    assert torch.equal(single.path, last.path) and torch.equal(single.log_prob, last.log_prob)
+    calls: list[int] = []
+
+    def velocity(x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+        calls.append(len(x))
+        return x * t.reshape(-1, 1, 1)
+
+    chain_log_prob(always.plan(), last.path, velocity, "last_step", which=torch.full((4,), 3))
+    assert calls == [4]  # one evaluation for a chain of four steps
 
 
 def test_executed_only_counts_the_window() -> None:

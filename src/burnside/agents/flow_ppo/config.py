@@ -44,6 +44,9 @@ class FlowPPOConfig:
         critic_rate: Learning rate of the value head.
         rate_warmup: The rates rise linearly over this many ticks.
         rate_tick: What a tick is: ``update`` or ``minibatch``.
+        actor_warmup: The rate of trunk and encoder rises linearly over this many updates of theirs, on top of that.
+            Adam knows no scale at its first update and moves every parameter by the whole rate, which can undo the
+            imitation at once; ``rate_warmup`` does not help, since the critic's rollouts use it up.
         weight_decay: Of AdamW.
         grad_clip: Greatest norm of the gradient.
     """
@@ -70,6 +73,7 @@ class FlowPPOConfig:
     critic_rate: float = 1e-3
     rate_warmup: int = 0
     rate_tick: str = "update"
+    actor_warmup: int = 0
     weight_decay: float = 0.0
     grad_clip: float = 0.5
 
@@ -87,7 +91,8 @@ class FlowPPOConfig:
         for name in ("clip", "actor_rate", "critic_rate", "grad_clip"):
             if not getattr(self, name) > 0:
                 raise InvalidParameter(f"{name} is {getattr(self, name)}: give a positive number")
-        for name in ("value_clip", "value_weight", "target_kl", "critic_rollouts", "rate_warmup", "weight_decay"):
+        zero_or_more = ("value_clip", "value_weight", "target_kl", "critic_rollouts", "weight_decay")
+        for name in (*zero_or_more, "rate_warmup", "actor_warmup"):
             if not getattr(self, name) >= 0:
                 raise InvalidParameter(f"{name} is {getattr(self, name)}: give 0 or more")
 
@@ -148,7 +153,19 @@ class FlowPPOConfig:
 
 
 PRESETS: dict[str, FlowPPOConfig] = {
-    "planar": FlowPPOConfig(scenes=256, minibatch=800, actor_rate=5e-5, budget=500_000),
+    # A rollout is as long as an episode: failures last to the time limit, so shorter ones are by turns all beginnings
+    # and all dead ends. It is large, since the reward says one bit per episode.
+    "planar": FlowPPOConfig(
+        scenes=512,
+        rollout=50,
+        budget=1_000_000,
+        epochs=5,
+        minibatch=3200,
+        critic_rollouts=2,
+        critic_epochs=4,
+        actor_rate=2e-4,
+        actor_warmup=100,
+    ),
     # App. C. Its counts fit together only if the warm-up ticks once per minibatch (describe says what follows).
     "paper": FlowPPOConfig(
         scenes=16,

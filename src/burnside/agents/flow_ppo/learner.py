@@ -71,18 +71,18 @@ class FlowPPO:
         if policy.config.sigma <= 0:
             raise InvalidParameter("PPO needs a noisy sampler: give the policy sigma > 0")
         self.config, self.policy, self.env, self.seed = config, policy, env, seed
+        chosen = [(policy.trunk, config.actor_rate, True), (policy.value_head, config.critic_rate, False)]
+        if config.train_encoder and list(policy.encoder.parameters()):
+            chosen.append((policy.encoder, config.actor_rate, True))
         parts: list[dict[str, Any]] = [
-            {"params": list(policy.trunk.parameters()), "lr": config.actor_rate, "full": config.actor_rate},
-            {"params": list(policy.value_head.parameters()), "lr": config.critic_rate, "full": config.critic_rate},
+            {"params": list(module.parameters()), "lr": rate, "full": rate, "actor": actor}
+            for module, rate, actor in chosen
         ]
-        encoder = list(policy.encoder.parameters())
-        if config.train_encoder and encoder:
-            parts.append({"params": encoder, "lr": config.actor_rate, "full": config.actor_rate})
         self.optimizer = torch.optim.AdamW(parts, weight_decay=config.weight_decay, fused=True)
         scenes = config.scenes
         self.decisions = 0  # of every scene
         self.env_steps = 0  # of all scenes
-        self.rollouts = self.updates = self.minibatches = self.epochs = 0
+        self.rollouts = self.updates = self.actor_updates = self.minibatches = self.epochs = 0
         self.episode = scenes  # the next one to begin
         self.total, self.length = np.zeros(scenes), np.zeros(scenes, dtype=np.int64)
         self.state: State = env.reset_batch(np.full(scenes, seed, dtype=np.int64), np.arange(scenes))
@@ -224,6 +224,7 @@ class FlowPPO:
                 torch.nn.utils.clip_grad_norm_(params, config.grad_clip)
                 self.optimizer.step()
                 self.updates += 1
+                self.actor_updates += not frozen
                 made += 1
                 totals += stats
             if stop:
@@ -235,8 +236,9 @@ class FlowPPO:
         """Gradients of one update, minibatch by minibatch; returns the statistics."""
         config = self.config
         scale = config.rate(self.updates, self.minibatches)
+        rise = min(1.0, (self.actor_updates + 1) / config.actor_warmup) if config.actor_warmup else 1.0
         for part in self.optimizer.param_groups:
-            part["lr"] = scale * part["full"]
+            part["lr"] = scale * part["full"] * (rise if part["actor"] else 1.0)
         self.optimizer.zero_grad(set_to_none=True)
         out = np.zeros(len(STATS) - 1)
         for first in range(0, len(group), config.minibatch):
@@ -288,7 +290,7 @@ class FlowPPO:
             dict(zip(STATS, stats.T.copy(), strict=True)),
         )
 
-    _COUNTERS = ("decisions", "env_steps", "rollouts", "updates", "minibatches", "epochs", "episode")
+    _COUNTERS = ("decisions", "env_steps", "rollouts", "updates", "actor_updates", "minibatches", "epochs", "episode")
 
     def arrays(self) -> dict[str, AnyArray]:
         """Everything needed to go on, as plain arrays; the moment is between two rollouts."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from burnside._random import Stream, normal
+from burnside._types import IntArray
 from burnside.agents.flow_ppo.env import ChunkEnv
 from burnside.agents.gaussian_ppo.block import Evaluation, held_out
 from burnside.errors import InvalidParameter
@@ -15,7 +16,13 @@ __all__ = ["evaluate"]
 
 
 def evaluate(
-    policy: FlowPolicy, env: ChunkEnv, episodes: int = 200, *, seed: int = 0, noisy: bool = False
+    policy: FlowPolicy,
+    env: ChunkEnv,
+    episodes: int = 200,
+    *,
+    seed: int = 0,
+    noisy: bool = False,
+    scenes: tuple[IntArray, IntArray] | None = None,
 ) -> Evaluation:
     """Play held-out scenes, all at once; the scenes and all noise depend on ``seed`` alone.
 
@@ -25,11 +32,15 @@ def evaluate(
         episodes: How many.
         seed: Of scenes and noise.
         noisy: Whether the sampler of training acts.
+        scenes: Seeds and episodes to play instead; ``episodes`` then does not count, and ``seed`` is of the noise only.
     """
     if episodes < 1:
         raise InvalidParameter(f"episodes is {episodes}: give at least 1")
     base = held_out(seed)
-    state = env.reset_batch(np.full(episodes, base, dtype=np.int64), np.arange(episodes))
+    if scenes is None:
+        scenes = np.full(episodes, base, dtype=np.int64), np.arange(episodes)
+    episodes = len(scenes[0])
+    state = env.reset_batch(*scenes)
     playing = np.ones(episodes, dtype=np.bool_)
     returns, lengths = np.zeros(episodes), np.zeros(episodes, dtype=np.int64)
     success = np.zeros(episodes, dtype=np.bool_)

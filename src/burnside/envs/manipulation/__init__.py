@@ -3,7 +3,7 @@
 - ``tasks`` — the two tasks as numbers; ``scenes`` — their models, the only place that imports robosuite;
 - ``control``, ``simulation`` — the controller in compiled code, and one scene that is reset, stepped and restored;
 - ``rendering``, ``clouds`` — pictures, and point clouds from merged views; ``observations`` — state vectors, frames;
-- ``env``, ``vector``, ``workers`` — the Gymnasium environments, many scenes in processes that may crash;
+- ``env``, ``vector``, ``pool``, ``workers`` — the Gymnasium environments, many scenes in processes that may crash;
 - ``experts``, ``generate``, ``demos`` — scripted experts, making demonstrations, and their files.
 
 It may import ``burnside.groups`` and what lies below. MuJoCo, robosuite, h5py and fpsample are the extra ``robot``;
@@ -12,8 +12,9 @@ this file loads nothing until a name is asked for.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from burnside._lazy import lazy
 
 if TYPE_CHECKING:
     from burnside.envs.manipulation.demos import (
@@ -66,8 +67,4 @@ _HOME = {
     "write_demonstrations": "demos",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+__getattr__ = lazy(__name__, _HOME)

@@ -54,19 +54,20 @@ class Demonstration:
     def __len__(self) -> int:
         return len(self.actions)
 
-    def states(self, objects: bool = True, symmetric: bool = False) -> AnyArray:
+    def states(self, objects: bool = True, symmetric: bool = False, landmarks: FloatArray | None = None) -> AnyArray:
         """(T, width) the vectors the environment's observation ``state`` would have held.
 
         Args:
             objects: with the poses of the objects.
             symmetric: with the cubes' own symmetry taken out; for stack-three only.
+            landmarks: points of the task that stand still (``landmark_points``); for nut-assembly.
         """
         robot = (self.eef, self.eef_rotation, self.fingers)
         if not objects:
             return state_vector(*robot)
         if self.objects is None:
             raise InvalidParameter("these demonstrations hold no object poses in a layout we know: use objects=False")
-        return state_vector(*robot, self.objects, self.object_rotations, symmetric)
+        return state_vector(*robot, self.objects, self.object_rotations, symmetric, landmarks)
 
 
 @dataclass(frozen=True)

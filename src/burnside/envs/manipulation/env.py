@@ -16,7 +16,7 @@ from burnside.envs.manipulation.clouds import point_cloud
 from burnside.envs.manipulation.observations import ACTION_LAYOUT, observe, state_layout
 from burnside.envs.manipulation.rendering import renderer_for
 from burnside.envs.manipulation.scenes import Scene
-from burnside.envs.manipulation.simulation import Simulation
+from burnside.envs.manipulation.simulation import Simulation, SimulationState
 from burnside.envs.manipulation.tasks import Task, find_task
 from burnside.errors import InvalidAction, InvalidParameter, MissingExtra
 
@@ -108,6 +108,11 @@ class ManipulationEnv(gym.Env[Any, Any]):
         if self.wrist:
             seen["wrist"] = renderer_for(self.sim.model, plain=False).picture(self.sim.data, _WRIST)
         return seen
+
+    def resume(self, state: SimulationState) -> None:
+        """Go on from a saved state of ``sim``, of this scene or of another one of the same task."""
+        self.sim.restore(state)
+        self._over = False
 
     def advance(self, action: FloatArray) -> tuple[float, bool, bool]:
         """One control step without looking: reward, terminated, truncated."""

@@ -48,7 +48,9 @@ class Generated:
     crashes: int
 
 
-def attempt(sim: Simulation, seed: int, noise: float = 0.0) -> Demonstration | None:
+def attempt(
+    sim: Simulation, seed: int, noise: float = 0.0, watch: Callable[[Simulation], object] | None = None
+) -> Demonstration | None:
     """One episode of the expert in the scene of a seed, or None if it did not succeed in time.
 
     Args:
@@ -56,11 +58,14 @@ def attempt(sim: Simulation, seed: int, noise: float = 0.0) -> Demonstration | N
         seed: the scene.
         noise: standard deviation in metres of noise on the executed position. What is recorded as the action is the
             expert's own command, so the file shows how to get back from where the noise has led.
+        watch: called before every action, to draw what the demonstration does not keep.
     """
     sim.reset(seed)
     expert, rng = make_expert(sim.task), np.random.Generator(np.random.Philox(key=[seed, 2**32]))
     rows: list[tuple[Any, ...]] = []
     for _ in range(sim.task.limit):
+        if watch is not None:
+            watch(sim)
         action = expert.act(sim)
         executed = action.copy()
         if noise > 0:

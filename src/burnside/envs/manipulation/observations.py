@@ -1,7 +1,8 @@
 """What a policy sees, as flat vectors with a layout: so that rigid motions act on them and frames come for free.
 
 The state is the pose of the grip site (a point and a rot6d), the two fingers, and in the low-dimensional mode the pose
-of every object. App. C lists the orientation as a quaternion; a rot6d holds the same and motions act on it linearly.
+of every object and the points of the task's landmarks (the pegs). App. C lists the orientation as a quaternion; a rot6d
+holds the same and motions act on it linearly.
 """
 
 from __future__ import annotations
@@ -16,7 +17,15 @@ from burnside.envs.manipulation.simulation import Simulation
 from burnside.envs.manipulation.tasks import Task
 from burnside.groups.rigid import FrameForm, Layout, matrix_to_rot6d
 
-__all__ = ["ACTION_LAYOUT", "CLOUD_LAYOUT", "frame_form", "observe", "state_layout", "state_vector"]
+__all__ = [
+    "ACTION_LAYOUT",
+    "CLOUD_LAYOUT",
+    "frame_form",
+    "landmark_points",
+    "observe",
+    "state_layout",
+    "state_vector",
+]
 
 ACTION_LAYOUT = Layout((("position", "point"), ("rotation", "rot6d"), ("gripper", "scalar")), d=3)
 """An action: where the grip site shall go, its rotation, and the gripper (positive closes)."""
@@ -33,12 +42,20 @@ def state_layout(task: Task, objects: bool = True) -> Layout:
     >>> from burnside.envs.manipulation.tasks import find_task
     >>> state_layout(find_task("stack-three")).width, state_layout(find_task("nut-assembly"), objects=False).width
     (38, 11)
+    >>> state_layout(find_task("nut-assembly")).names[-2:]
+    ('peg1', 'peg2')
     """
     parts = [("eef", "point"), ("eef_rotation", "rot6d"), ("finger1", "scalar"), ("finger2", "scalar")]
     for place in task.objects if objects else ():
         name = place.body.removesuffix("_main")
         parts += [(name, "point"), (f"{name}_rotation", "rot6d")]
+    parts += [(name, "point") for name, _ in task.landmarks if objects]
     return Layout(tuple(parts), d=3)
+
+
+def landmark_points(task: Task) -> FloatArray:
+    """Where the landmarks of a task are, (n, 3)."""
+    return np.array([point for _, point in task.landmarks], float).reshape(-1, 3)
 
 
 def frame_form(task: Task, frame: str, cloud: bool = False) -> FrameForm:
@@ -87,6 +104,7 @@ def state_vector(
     objects: FloatArray | None = None,
     object_rotations: FloatArray | None = None,
     cubes: bool = False,
+    landmarks: FloatArray | None = None,
 ) -> AnyArray:
     """States (…, width) in 32 bits from poses with any leading axes.
 
@@ -97,12 +115,15 @@ def state_vector(
         objects: positions of the objects (…, n, 3), or None for a state without them.
         object_rotations: their rotation matrices (…, n, 3, 3).
         cubes: whether the objects are cubes whose own symmetry shall be taken out.
+        landmarks: points (n, 3) that stand still; they follow the objects.
     """
     parts = [eef, matrix_to_rot6d(eef_rotation), fingers]
     if objects is not None and object_rotations is not None:
         rotations = _reduce(object_rotations, eef_rotation) if cubes else object_rotations
         poses = np.concatenate([objects, matrix_to_rot6d(rotations)], axis=-1)
         parts.append(poses.reshape(*poses.shape[:-2], -1))
+        if landmarks is not None and len(landmarks):
+            parts.append(np.broadcast_to(np.ravel(landmarks), (*np.shape(eef)[:-1], np.size(landmarks))))
     return np.concatenate(parts, axis=-1).astype(np.float32)
 
 
@@ -112,4 +133,4 @@ def observe(sim: Simulation, objects: bool = True, symmetric: bool = False) -> A
     if not objects:
         return state_vector(*robot)
     cubes = symmetric and sim.task.name == "stack-three"
-    return state_vector(*robot, sim.object_positions(), sim.object_rotations(), cubes)
+    return state_vector(*robot, sim.object_positions(), sim.object_rotations(), cubes, landmark_points(sim.task))

@@ -19,7 +19,7 @@ from burnside._types import FloatArray
 from burnside.envs.manipulation.tasks import Task
 from burnside.errors import BurnsideError, InvalidParameter, MissingExtra
 
-__all__ = ["Scene", "build_scene", "reference_environment", "stack_three_class"]
+__all__ = ["Scene", "build_scene", "load_robosuite", "reference_environment", "scene_of", "stack_three_class"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Scene:
     noise: float
 
 
-def _robosuite() -> Any:
+def load_robosuite() -> Any:
     """robosuite, or one sentence about why not."""
     try:
         import mujoco
@@ -71,7 +71,7 @@ def _robosuite() -> Any:
 @lru_cache(maxsize=1)
 def stack_three_class() -> Any:
     """robosuite's ``Stack`` with a third cube: the class from which the model of stack-three is built."""
-    _robosuite()
+    load_robosuite()
     from robosuite.environments.manipulation.stack import Stack
     from robosuite.models.objects import BoxObject
     from robosuite.models.tasks import ManipulationTask
@@ -107,7 +107,7 @@ def stack_three_class() -> Any:
 
 def reference_environment(task: Task, seed: int = 0) -> Any:
     """robosuite's own environment of a task with absolute control: what our step is compared with."""
-    suite = _robosuite()
+    suite = load_robosuite()
     from robosuite.controllers import load_composite_controller_config
 
     stack_three_class()
@@ -137,14 +137,19 @@ def reference_environment(task: Task, seed: int = 0) -> Any:
 @lru_cache(maxsize=4)
 def build_scene(task: Task) -> Scene:
     """The model of a task; built once per process (a second or two)."""
-    env = reference_environment(task)
+    return scene_of(task, reference_environment(task))
+
+
+def scene_of(task: Task, env: Any) -> Scene:
+    """The model of one of robosuite's environments, and where its robot starts."""
     model = env.sim.model._model
     robot = env.robots[0]
+    gripper = robot.gripper["right"] if isinstance(robot.gripper, dict) else robot.gripper  # robosuite 1.4 has one
     scene = Scene(
         task=task,
         model=model,
         joints=np.array(robot.init_qpos, float),
-        fingers=np.array(robot.gripper["right"].init_qpos, float),
+        fingers=np.array(gripper.init_qpos, float),
         noise=float(robot.initialization_noise["magnitude"]),
     )
     _paint(task, model)

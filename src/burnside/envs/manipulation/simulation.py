@@ -70,6 +70,12 @@ def sample_placements(task: Task, rng: np.random.Generator) -> list[tuple[FloatA
     return placed
 
 
+def _hand(model: Any) -> str:
+    """What the names of the gripper begin with; robosuite 1.4 does not say which arm it is on."""
+    names = {model.site(k).name for k in range(model.nsite)}
+    return "gripper0_right" if "gripper0_right_grip_site" in names else "gripper0"
+
+
 class Simulation:
     """One scene of a task.
 
@@ -86,12 +92,13 @@ class Simulation:
         self._mujoco = mujoco
         self.model = model = self.scene.model
         self.data = data = mujoco.MjData(model)
-        self.site = model.site("gripper0_right_grip_site").id
+        hand = _hand(model)
+        self.site = model.site(f"{hand}_grip_site").id
         self._jacp, self._jacr = np.zeros((3, model.nv)), np.zeros((3, model.nv))
         self._bodies = np.array([model.body(place.body).id for place in task.objects])
         self._addresses = [int(model.joint(place.joint).qposadr[0]) for place in task.objects]
         self._geoms = [frozenset(np.flatnonzero(self._solid(body)).tolist()) for body in self._bodies]
-        self._pads = [model.geom(f"gripper0_right_finger{k}_pad_collision").id for k in (1, 2)]
+        self._pads = [model.geom(f"{hand}_finger{k}_pad_collision").id for k in (1, 2)]
         self._range = np.array(model.actuator_ctrlrange)
         self._middle, self._half = self._range[7:].mean(1), np.diff(self._range[7:], axis=1)[:, 0] / 2.0
         # views into MuJoCo's memory: they follow the state

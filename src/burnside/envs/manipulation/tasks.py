@@ -58,6 +58,8 @@ class Task:
         workspace: lowest and highest corner of the box that a point cloud keeps.
         views: cameras whose depth pictures a point cloud merges.
         environment: name in the files of demonstrations, as MimicGen writes it.
+        landmarks: what stands still and has to be known all the same (the pegs): name and point. The world's
+            coordinates hold them by themselves, those of a moving hand do not.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Task:
     workspace: tuple[tuple[float, float, float], tuple[float, float, float]]
     views: tuple[str, ...]
     environment: str
+    landmarks: tuple[tuple[str, tuple[float, float, float]], ...] = ()
 
 
 def _stack(level: str, reach: float) -> Task:
@@ -104,6 +107,7 @@ def _nut() -> Task:
         workspace=((-0.4, -0.4, 0.824), (0.4, 0.4, 1.2)),
         views=("birdview", "agentview", "sideview", "robot0_eye_in_hand"),
         environment="NutAssembly_D0",
+        landmarks=(("peg1", (0.23, 0.1, 0.85)), ("peg2", (0.23, -0.1, 0.85))),
     )
 
 

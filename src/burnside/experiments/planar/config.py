@@ -78,9 +78,10 @@ class FinetunePlan:
     """Imitation, then PPO over the denoising chain.
 
     Attributes:
-        demos: of each arm; chosen so that imitation ends between 20 % and 60 %, where the reward has something to say.
+        demos: of each arm; with ``steps`` chosen so that imitation ends between 20 % and 60 %, where the reward has
+            something to say.
         seeds: how many, from 0 on.
-        steps: updates of imitation.
+        steps: updates of imitation, of each arm.
         agent: of PPO.
         evaluate_every: rollouts between evaluations.
         task: ``push`` or ``stack``.
@@ -92,7 +93,7 @@ class FinetunePlan:
 
     demos: Mapping[str, int]
     seeds: int
-    steps: int
+    steps: Mapping[str, int]
     agent: FlowPPOConfig
     evaluate_every: int = 5
     task: str = "push"
@@ -111,6 +112,8 @@ class Plan:
     finetune: tuple[FinetunePlan, ...] = ()
 
 
+#: Where imitation in the world's frame is neither hopeless nor done.
+_MEDIUM = (0.3, math.pi / 4)
 _SMALL = GaussianPPOConfig.preset("planar", scenes=64, rollout=16, batch=512)
 
 PRESETS: dict[str, Plan] = {
@@ -121,7 +124,7 @@ PRESETS: dict[str, Plan] = {
             FinetunePlan(
                 {"world": 5, "robot": 5},
                 1,
-                20,
+                {"world": 20, "robot": 20},
                 FlowPPOConfig.preset("planar", scenes=8, rollout=4, budget=600, minibatch=16, critic_rollouts=1),
                 1,
                 episodes=20,
@@ -131,7 +134,16 @@ PRESETS: dict[str, Plan] = {
     "laptop": Plan(
         (PPOPlan((FULL,), 10_000, 2),),
         (ImitationPlan((10, 40), 2, 600, episodes=200),),
-        (FinetunePlan({"world": 40}, 1, 600, FlowPPOConfig.preset("planar", budget=60_000), episodes=200),),
+        (
+            FinetunePlan(
+                {"robot": 10},
+                1,
+                {"robot": 120},
+                FlowPPOConfig.preset("planar", budget=260_000),
+                spread=_MEDIUM,
+                episodes=200,
+            ),
+        ),
     ),
     "study": Plan(
         (PPOPlan(((0.0, 0.0), (0.5, math.pi / 2), FULL), 80_000, 5),),
@@ -139,12 +151,20 @@ PRESETS: dict[str, Plan] = {
             ImitationPlan((10, 40, 200), 5, 1_500),
             ImitationPlan((40, 200), 3, 1_500, task="stack"),
         ),
-        (FinetunePlan({"world": 60, "robot": 5}, 5, 1_500, FlowPPOConfig.preset("planar")),),
+        (
+            FinetunePlan(
+                {"world": 100, "robot": 10},
+                5,
+                {"world": 1_500, "robot": 120},
+                FlowPPOConfig.preset("planar"),
+                spread=_MEDIUM,
+            ),
+        ),
     ),
     "paper": Plan(
         (PPOPlan(((0.0, 0.0), (0.3, math.pi / 4), (0.5, math.pi / 2), FULL), 500_000, 10),),
         (ImitationPlan((10, 40, 200, 1_000), 10, 20_000),),
-        (FinetunePlan({"world": 200, "relative": 200, "robot": 200}, 10, 20_000, FlowPPOConfig.preset("paper")),),
+        (FinetunePlan(dict.fromkeys(ARMS, 200), 10, dict.fromkeys(ARMS, 20_000), FlowPPOConfig.preset("paper")),),
     ),
 }
 

@@ -99,7 +99,7 @@ def _ppo_cells(part: PPOPlan) -> list[Cell]:
     ]
 
 
-def _student_settings(part: ImitationPlan | FinetunePlan, arm: str, demos: int) -> dict[str, Any]:
+def _student_settings(part: ImitationPlan | FinetunePlan, arm: str, demos: int, steps: int) -> dict[str, Any]:
     """What imitation and the imitation before fine-tuning have in common."""
     return {
         "task": part.task,
@@ -107,7 +107,7 @@ def _student_settings(part: ImitationPlan | FinetunePlan, arm: str, demos: int) 
         "shift": part.spread[0],
         "turn": part.spread[1],
         "demos": demos,
-        "steps": part.steps,
+        "steps": steps,
         "test_episodes": part.episodes,
         "policy": part.policy,
         "noise": part.noise,
@@ -118,7 +118,7 @@ def _imitation_cells(part: ImitationPlan) -> list[Cell]:
     return [
         Cell(
             EXPERIMENT,
-            {"kind": "imitation", **_student_settings(part, arm, demos)},
+            {"kind": "imitation", **_student_settings(part, arm, demos, part.steps)},
             (seed,),
             label=f"{part.task} {arm}, {demos} demonstrations, seed {seed}",
             cost=15.0 * part.steps,
@@ -135,13 +135,13 @@ def _finetune_cells(part: FinetunePlan) -> list[Cell]:
             EXPERIMENT,
             {
                 "kind": "finetune",
-                **_student_settings(part, arm, demos),
+                **_student_settings(part, arm, demos, part.steps[arm]),
                 "evaluate_every": part.evaluate_every,
                 "agent": part.agent.to_json(),
             },
             (seed,),
             label=f"{part.task} {arm}, {demos} demonstrations, then PPO, seed {seed}",
-            cost=0.5 * part.agent.budget + 15.0 * part.steps,
+            cost=0.5 * part.agent.budget + 15.0 * part.steps[arm],
         )
         for seed in range(part.seeds)
         for arm, demos in part.demos.items()

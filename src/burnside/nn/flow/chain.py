@@ -123,10 +123,10 @@ def chain_log_prob(
         plan: The steps.
         path: ``(batch, K + 1, horizon, act_dim)``.
         velocity: The policy.
-        kind: ``sum`` over steps and numbers; ``mean`` of them; ``single_step``: sum over the numbers of the one step
-            that was noisy.
+        kind: ``sum`` over steps and numbers; ``mean`` of them; ``single_step`` and ``last_step``: sum over the numbers
+            of the one step that was noisy.
         window: Actions of the chunk that count.
-        which: That step, for ``single_step``.
+        which: That step, for ``single_step`` and ``last_step``.
         means: Means of the steps, if known (right after sampling).
 
     >>> plan = schedule(1, "constant", 1.0)
@@ -136,18 +136,42 @@ def chain_log_prob(
     """
     if kind not in LOGPROBS:
         raise UnknownName("logprob", kind, LOGPROBS)
-    if (kind == "single_step") != (which is not None):
+    if (kind in ("single_step", "last_step")) != (which is not None):
         raise InvalidParameter("single_step needs to know which step was noisy, and only single_step does")
     if min(plan.std) <= 0:
         raise InvalidParameter("a chain without noise has no density: give sigma > 0")
+    if which is not None:
+        return _one_step_log_prob(plan, path, velocity, window, which, means)
     total = torch.zeros(len(path), dtype=path.dtype, device=path.device)
     for k in range(len(plan.times)):
         if means is None:
-            mean, _ = step_mean(plan, k, path[:, k], velocity, which)
+            mean, _ = step_mean(plan, k, path[:, k], velocity, None)
         else:
             mean = means[k]
         each = step_log_prob(path[:, k + 1], mean, plan.std[k], window, kind == "mean")
-        if which is not None:
-            each = torch.where(which == k, each, torch.zeros_like(each))
         total = total + (each / len(plan.times) if kind == "mean" else each)
     return total
+
+
+def _one_step_log_prob(
+    plan: Schedule,
+    path: torch.Tensor,
+    velocity: Velocity,
+    window: slice,
+    which: torch.Tensor,
+    means: list[torch.Tensor] | None,
+) -> torch.Tensor:
+    """Log-density of the noisy step of every row: one evaluation of the velocity, however long the chain is."""
+    rows = torch.arange(len(path), device=path.device)
+
+    def of(values: list[float]) -> torch.Tensor:
+        return torch.tensor(values, dtype=path.dtype, device=path.device)[which]
+
+    x, after = path[rows, which], path[rows, which + 1]
+    if means is None:
+        mean = _column(of(plan.keep), x) * x + _column(of(plan.move), x) * velocity(x, of(plan.times))
+    else:
+        mean = torch.stack(means, dim=1)[rows, which]
+    z = (after - mean)[:, window] / _column(of(plan.std), x)
+    scale = [math.log(std) + 0.5 * math.log(2 * math.pi) for std in plan.std]
+    return (-0.5 * z.square() - _column(of(scale), x)).flatten(1).sum(dim=1)

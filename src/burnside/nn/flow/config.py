@@ -10,9 +10,9 @@ from burnside.errors import InvalidParameter, UnknownName
 __all__ = ["ENCODERS", "LOGPROBS", "NOISES", "PRESETS", "TRUNKS", "FlowConfig"]
 
 ENCODERS = ("flat", "state", "cloud")
-TRUNKS = ("mlp", "ditx")
+TRUNKS = ("mlp", "direct", "ditx")
 NOISES = ("flow_sde", "constant")
-LOGPROBS = ("sum", "mean", "single_step")
+LOGPROBS = ("sum", "mean", "single_step", "last_step")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ class FlowConfig:
         point_dim: Numbers of a point (position and colour: 6).
         cloud_steps: Latest observation steps whose cloud is in the context; 0 for all. App. C has two observation steps
             of 1024 points and a context of 1024: it can only be the latest.
-        trunk: ``mlp`` or ``ditx`` (ManiFlow's transformer).
+        trunk: ``mlp``; ``direct`` (an MLP that predicts where the flow ends, from which the velocity follows: much
+            more exact after a short training); or ``ditx`` (ManiFlow's transformer).
         layers: Blocks of the trunk.
         heads: Attention heads of ``ditx`` and of the value's pooling.
         width: Width of the trunk.
@@ -51,7 +52,8 @@ class FlowConfig:
         noise: ``flow_sde`` or ``constant``.
         sigma: Its size; 0 makes the sampler an Euler integration.
         logprob: ``sum`` or ``mean`` over all steps and numbers, or ``single_step``: one random step is noisy and
-            counts, the others are Euler steps (as π_RL does).
+            counts, the others are Euler steps (as π_RL does). ``last_step`` is the same with always the last one:
+            a flow that has learned one action per scene forgets the noise of all earlier steps.
         executed_only: Whether only the actions that are executed count.
         share_context: Whether keys and values of the context are computed once for all steps of a chain.
     """
@@ -142,9 +144,19 @@ PRESETS: dict[str, FlowConfig] = {
     "tiny": FlowConfig(
         horizon=8, n_act=4, encoder="cloud", points=16, trunk="ditx", layers=2, heads=2, width=32, value_width=32
     ),
-    # The planar tasks: one look, short chunks (of 8 actions, 4 executed, fewer succeed), a small network.
+    # The planar tasks: one look, short chunks (of 8 actions, 4 executed, fewer succeed), a small network. The sampler
+    # is PPO's alone (imitation and evaluation integrate the flow): noise where it reaches the action, and enough of it.
     "planar": FlowConfig(
-        horizon=4, n_obs=1, n_act=2, encoder="flat", trunk="mlp", layers=3, width=256, executed_only=True
+        horizon=4,
+        n_obs=1,
+        n_act=2,
+        encoder="flat",
+        trunk="mlp",
+        layers=3,
+        width=256,
+        noise="constant",
+        logprob="last_step",
+        executed_only=True,
     ),
     # Robosuite on a laptop (3×128 with 64 points).
     "laptop": FlowConfig(

@@ -18,7 +18,7 @@ from burnside.nn.flow.policy import FlowPolicy
 
 __all__ = ["Imitation", "ImitationConfig"]
 
-_TIMES = ("uniform", "beta")
+_TIMES = ("uniform", "beta", "grid")
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,8 @@ class ImitationConfig:
         weight_decay: Of AdamW, with β = (0.9, 0.95) as ManiFlow.
         ema: The average moves by at most 1 − this per update, by (9 / (10 + n)) early on; 0 switches it off.
         grad_clip: Greatest norm of the gradient.
-        time: ``uniform``, or ``beta``: the noise left is Beta(1.5, 1), more often early in the flow (as π0).
+        time: ``uniform``; ``beta``: the noise left is Beta(1.5, 1), more often early in the flow (as π0); or ``grid``:
+            only the times at which the sampler asks for the velocity.
     """
 
     steps: int = 2000
@@ -125,6 +126,8 @@ class Imitation:
         start = normal(self.seed, Stream.EXPLORE, first * size + np.arange(n * size)).astype(np.float32)
         u = uniform(self.seed, Stream.MISC, first + np.arange(n))
         t = 1.0 - u ** (1 / 1.5) if config.time == "beta" else u
+        if config.time == "grid":
+            t = np.floor(self.policy.config.steps * u) / self.policy.config.steps
         device = self.policy.device
         for group in self.optimizer.param_groups:
             group["lr"] = config.rate(self.step)

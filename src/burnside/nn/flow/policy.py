@@ -175,14 +175,20 @@ class FlowPolicy(torch.nn.Module):
         """A noisy chain and its log-probability; ``which`` (one step per row) is needed with ``single_step``."""
         plan = self.plan()
         velocity = self.velocity(tokens)
-        path, means = sample_chain(plan, noise.to(self.device), velocity, which)
-        return Chain(path, self._log_prob(plan, path, velocity, which, means), which)
+        path, means = sample_chain(plan, noise.to(self.device), velocity, self._noisy(tokens, which))
+        return Chain(path, self._log_prob(plan, path, velocity, self._noisy(tokens, which), means), which)
 
     def log_prob(
         self, tokens: torch.Tensor, path: torch.Tensor, which: torch.Tensor | None = None, share: bool | None = None
     ) -> torch.Tensor:
         """Log-probability of stored chains under the present parameters, with gradient."""
-        return self._log_prob(self.plan(), path, self.velocity(tokens, share), which, None)
+        return self._log_prob(self.plan(), path, self.velocity(tokens, share), self._noisy(tokens, which), None)
+
+    def _noisy(self, tokens: torch.Tensor, which: torch.Tensor | None) -> torch.Tensor | None:
+        """The one noisy step of every row, if only one is."""
+        if self.config.logprob != "last_step":
+            return which
+        return torch.full((len(tokens),), self.config.steps - 1, device=tokens.device)
 
     def _log_prob(
         self, plan: Any, path: torch.Tensor, velocity: Any, which: torch.Tensor | None, means: list[torch.Tensor] | None

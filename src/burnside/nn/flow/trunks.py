@@ -11,7 +11,7 @@ from burnside.nn._torch import torch
 from burnside.nn.flow.blocks import DiTXBlock, Memory, RMSNorm, time_features
 from burnside.nn.flow.config import FlowConfig
 
-__all__ = ["AttentionPool", "DiTX", "MLPTrunk", "make_trunk"]
+__all__ = ["AttentionPool", "DiTX", "DirectTrunk", "MLPTrunk", "make_trunk"]
 
 _TIME = 256
 
@@ -81,6 +81,25 @@ class MLPTrunk(torch.nn.Module):
         return self.out(torch.nn.functional.silu(h)).unflatten(1, self.shape)
 
 
+class DirectTrunk(MLPTrunk):
+    """The MLP predicts the end m of the flow, and the velocity is (m − x) / (1 − t), as it is along a straight path.
+
+    A velocity must take the noise in x out again, which a small MLP learns slowly: as a residue, centimetres of noise
+    stay in the actions of a robot. Here that is arithmetic. Past the last step of the sampler the divisor stays at half
+    a step; training at the sampler's own times (``time="grid"``) never gets there.
+    """
+
+    def __init__(self, config: FlowConfig, token_dim: int) -> None:
+        """As the MLP."""
+        super().__init__(config, token_dim)
+        self.least = 0.5 / config.steps
+
+    def forward(self, x: torch.Tensor, t: torch.Tensor, memory: torch.Tensor) -> torch.Tensor:
+        """``(batch, horizon, act_dim)`` to the same."""
+        left = (1.0 - t).clamp(min=self.least).reshape(-1, 1, 1)
+        return (super().forward(x, t, memory) - x) / left
+
+
 class AttentionPool(torch.nn.Module):
     """The value: a learned query attends to the context tokens, then an MLP to one number."""
 
@@ -108,4 +127,4 @@ class AttentionPool(torch.nn.Module):
 
 def make_trunk(config: FlowConfig, token_dim: int) -> Any:
     """The trunk of a configuration."""
-    return {"mlp": MLPTrunk, "ditx": DiTX}[config.trunk](config, token_dim)
+    return {"mlp": MLPTrunk, "direct": DirectTrunk, "ditx": DiTX}[config.trunk](config, token_dim)

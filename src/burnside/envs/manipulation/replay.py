@@ -1,0 +1,82 @@
+"""Clouds for demonstrations: files keep poses only, so the expert plays the same scenes once more and is drawn."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from burnside._files import write_atomically
+from burnside._types import AnyArray
+from burnside.envs.manipulation.clouds import point_cloud
+from burnside.envs.manipulation.demos import Demonstration
+from burnside.envs.manipulation.generate import attempt
+from burnside.envs.manipulation.rendering import renderer_for
+from burnside.envs.manipulation.simulation import Simulation
+from burnside.envs.manipulation.tasks import Task
+from burnside.errors import InvalidParameter
+
+__all__ = ["demonstration_clouds"]
+
+
+def demonstration_clouds(
+    task: Task,
+    demos: Sequence[Demonstration],
+    noise: float,
+    points: int,
+    cache: str | Path | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> list[AnyArray]:
+    """The clouds (steps, points, 6) of every step of every demonstration of ours.
+
+    Args:
+        task: what was demonstrated.
+        demos: the demonstrations; each must have its seed.
+        noise: what they were made with, see :attr:`DemonstrationFile.noise`.
+        points: size of a cloud.
+        cache: a folder for one file per demonstration; what is there is not drawn again.
+        progress: called with (done, all).
+    """
+    sim: Simulation | None = None
+    found = []
+    for k, demo in enumerate(demos):
+        file = None if cache is None else Path(cache) / f"{demo.seed}-{points}.npz"
+        clouds = None if file is None else _read(file, (len(demo), points, 6))
+        if clouds is None:
+            sim = sim or Simulation(task)
+            clouds = _draw(sim, demo, noise, points)
+            if file is not None:
+                buffer = io.BytesIO()
+                np.savez_compressed(buffer, clouds=clouds)
+                content = buffer.getvalue()
+                write_atomically(file, lambda out, content=content: out.write(content))  # type: ignore[misc]
+        found.append(clouds)
+        if progress is not None:
+            progress(k + 1, len(demos))
+    return found
+
+
+def _draw(sim: Simulation, demo: Demonstration, noise: float, points: int) -> AnyArray:
+    drawn: list[AnyArray] = []
+    again = None
+    if demo.seed >= 0:
+        renderer = renderer_for(sim.model)
+        again = attempt(sim, demo.seed, noise, lambda s: drawn.append(point_cloud(renderer, s.data, s.task, points)))
+    if again is None or len(again) != len(demo) or not np.allclose(again.eef, demo.eef, atol=1e-3):
+        raise InvalidParameter(
+            f"the demonstration of seed {demo.seed} cannot be played again, so its clouds cannot be drawn: clouds need "
+            f"demonstrations made by this version with 'burnside demos'"
+        )
+    return np.stack(drawn).astype(np.float32)
+
+
+def _read(path: Path, shape: tuple[int, ...]) -> AnyArray | None:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            clouds: AnyArray = file["clouds"]
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        return None  # it will be drawn again
+    return clouds if clouds.shape == shape else None
