@@ -114,6 +114,8 @@ class Plan:
 
 #: Where imitation in the world's frame is neither hopeless nor done.
 _MEDIUM = (0.3, math.pi / 4)
+#: A fifth of the study's budget, which lifts a robot's policy by some twenty points.
+_QUICK = FlowPPOConfig.preset("planar", scenes=256, minibatch=1_600, budget=200_000, critic_rollouts=1, actor_warmup=40)
 _SMALL = GaussianPPOConfig.preset("planar", scenes=64, rollout=16, batch=512)
 
 PRESETS: dict[str, Plan] = {
@@ -139,7 +141,8 @@ PRESETS: dict[str, Plan] = {
                 {"robot": 10},
                 1,
                 {"robot": 120},
-                FlowPPOConfig.preset("planar", budget=260_000),
+                _QUICK,
+                2,
                 spread=_MEDIUM,
                 episodes=200,
             ),
