@@ -40,8 +40,12 @@ ROBOT      := .venv-robot
 ROBOTSTAMP := $(ROBOT)/.installed
 # Libraries for drawing without a screen, as Debian and Ubuntu name them.
 GLPACKAGES := libosmesa6 libegl1 libgl1
+BROWSER    := chromium
+# Install Debian packages as root, or through sudo where it asks no password; on a fresh machine the lists come first.
+APT = { { apt-get update -q; apt-get install -qy --no-install-recommends $(1); } >/dev/null 2>&1 || \
+  { sudo -n apt-get update -q; sudo -n apt-get install -qy --no-install-recommends $(1); } >/dev/null 2>&1; }
 
-.PHONY: test-robot help install reproduce test test-all bench docs lint format constraints clean check-docs
+.PHONY: browser test-robot help install reproduce test test-all bench docs lint format constraints clean check-docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -62,8 +66,15 @@ test-all: lint ## as test, with the slow tests
 test-robot: $(ROBOTSTAMP) ## make .venv-robot with the simulator and run the tests of the manipulation tasks
 	$(ROBOT)/bin/python -m pytest -n 0 --durations=10 tests/robot
 
-bench: $(STAMP) ## ratios measured side by side; also written to benchmarks/results/
+bench: $(STAMP) ## every benchmark, peers included, into benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks
+
+browser: ## install Debian's chromium, with which the report is tested, where that is allowed
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+	  if command -v $$name >/dev/null; then echo "there is a browser: $$name"; exit 0; fi; done; \
+	if $(call APT,$(BROWSER)); then echo "installed $(BROWSER)"; \
+	else echo "could not install $(BROWSER): the tests that need it are skipped until you run" \
+	  "'apt install $(BROWSER)' as root" >&2; fi
 
 docs: $(STAMP) ## build the documentation into site/
 	$(BIN)/python -m mkdocs build --strict --site-dir site
@@ -113,8 +124,7 @@ $(ROBOTSTAMP): pyproject.toml constraints-robot.txt
 	@$(PYTHON_CHECK); \
 	if ! ldconfig -p 2>/dev/null | grep -qE 'libOSMesa|libEGL'; then \
 	  echo "installing $(GLPACKAGES) for drawing without a screen"; \
-	  { apt-get install -y --no-install-recommends $(GLPACKAGES) >/dev/null 2>&1 || \
-	    sudo -n apt-get install -y --no-install-recommends $(GLPACKAGES) >/dev/null 2>&1; } || \
+	  $(call APT,$(GLPACKAGES)) || \
 	  echo "could not: point clouds and pictures will not work until you run 'apt install $(GLPACKAGES)' as root" >&2; fi; \
 	{ $(ROBOT)/bin/python -c 'import pip' 2>/dev/null || $(PYTHON) -m venv --clear $(ROBOT); } && rm -f $@ && \
 	echo "installing burnside[learn,robot] into $(ROBOT) (a few minutes, 2.5 GB)" && \

@@ -2,22 +2,30 @@
 
 Fences carry a word for tests/test_docs.py (`python no-run`, `text output`), which the Markdown extension would take
 for a reason not to see a fence at all. Docstrings hold bare doctests, which Markdown would take for block quotes, and
-Sphinx roles, which it does not know.
+Sphinx roles, which it does not know. The page of the benchmarks shows the one that ``make bench`` writes.
 """
 
 import re
+from pathlib import Path
 from typing import Any
 
 import griffe
 
 FENCE = re.compile(r"^(\s*`{3,}(?:python|console|text))[ \t]+(?:no-run|output)[ \t]*$", re.MULTILINE)
 DOCTEST = re.compile(r"^(?P<indent>[ \t]*)>>> .*(?:\n(?P=indent)\S.*|\n(?P=indent)[ \t]+\S.*)*", re.MULTILINE)
+RESULTS = Path(__file__).parents[1] / "benchmarks" / "RESULTS.md"
 ROLE = re.compile(r":(?:class|func|meth|mod|attr|data|exc):`[~!]?([^`<]+?)`")
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Called by mkdocs for every page."""
-    return FENCE.sub(r"\1", markdown)
+    return FENCE.sub(r"\1", markdown.replace("<!-- benchmarks/RESULTS.md -->", results()))
+
+
+def results() -> str:
+    """The page that ``make bench`` wrote, without its title and with its pictures found from here."""
+    text = RESULTS.read_text(encoding="utf-8") if RESULTS.is_file() else "# \n\nNothing has been measured yet."
+    return text.split("\n", 1)[1].replace("../docs/images/", "images/")
 
 
 def tidy(docstring: str) -> str:

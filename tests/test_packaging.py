@@ -101,9 +101,9 @@ def test_makefile_has_target(target: str) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no executable bit on Windows")
-def test_ci_runs_make_test_and_nothing_else() -> None:
+def test_ci_gets_a_browser_runs_make_test_and_nothing_else() -> None:
     script = REPO / ".ci" / "run"
     assert os.access(script, os.X_OK)
     lines = [line for line in script.read_text().splitlines() if line and not line.startswith("#")]
     assert lines[0] == "set -euo pipefail"
-    assert [line for line in lines if "make" in line] == ["make test"]
+    assert [line for line in lines if "make" in line] == ["make browser", "make test"]

@@ -21,9 +21,20 @@ PACKAGES = (
     "burnside.mdp",
     "burnside.theory",
     "burnside.learning",
+    "burnside.envs",
+    "burnside.envs.cube",
     "burnside.canonical",
+    "burnside.nn",
+    "burnside.nn.flow",
+    "burnside.agents.davi",
+    "burnside.agents.dqn",
+    "burnside.agents.flow_ppo",
+    "burnside.agents.gaussian_ppo",
+    "burnside.agents.ppo",
+    "burnside.search",
     "burnside.runs",
     "burnside.stats",
+    "burnside.report",
 )
 
 

@@ -29,7 +29,7 @@ def test_plans() -> None:
         cells = Cube().plan(preset)
         assert len({cell.name for cell in cells}) == len(cells)
     study = PRESETS["study"]
-    assert {part.n for part in study.davi} >= {3, 4, 5} and all(part.seeds >= 5 for part in study.davi + study.labels)
+    assert all(part.seeds >= 5 for part in study.davi + study.labels if part.n in (3, 4, 5))
     assert {part.n for part in study.davi} == {2, 3, 4, 5, 6}
     paper = PRESETS["paper"].davi
     assert {part.n for part in paper} == {2, 3, 4, 5, 6} and all(part.seeds == 10 for part in paper)

@@ -1,9 +1,13 @@
 """The report in a real browser: Debian's Chromium, headless, driven by Playwright.
 
-It renders without an error on the console, its buttons and orbits work, nothing overlaps or runs out of the page at the
-width of a phone and of a desk, and it prints. BURNSIDE_SCREENSHOTS=docs/images writes the pictures of the docs again.
+It renders without an error on the console, its buttons, orbits, curves and cubes work, nothing overlaps or runs out of
+the page at the width of a phone and of a desk, names of users stay names, and it prints.
+
+BURNSIDE_REPORT=report/index.html looks at a report that is there instead of making one of the first part only, and
+BURNSIDE_SCREENSHOTS=docs/images writes the pictures of the documentation again.
 """
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,19 +16,27 @@ from typing import Any
 import pytest
 
 from burnside.cli.doctor import chromium
+from burnside.mdp import Symmetry, TabularMDP, quotient
 from burnside.report.claims import counts, load
+from burnside.report.graphs import orbit_view
+from burnside.report.page import Page
+from burnside.report.plots import plot
 from burnside.report.reproduce import reproduce
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (pip install playwright)")
+playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (make install)")
 if chromium() is None:
-    pytest.skip("needs the package chromium (on Debian: apt install chromium)", allow_module_level=True)
+    pytest.skip(
+        "needs the package chromium (make browser, or on Debian: apt install chromium)", allow_module_level=True
+    )
 
 WIDTHS = {"phone": (390, 844), "desk": (1280, 900)}
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The ledger and the theory part, with the orbit view."""
+    """The ledger and the theory part, with the orbit view; or a report that is there already."""
+    if there := os.environ.get("BURNSIDE_REPORT"):
+        return Path(there).resolve(strict=True)
     folder = tmp_path_factory.mktemp("report")
     outcome = reproduce(folder, preset="smoke", only=["theory"])
     assert outcome.exit_code == 0
@@ -39,29 +51,101 @@ def browser() -> Iterator[Any]:
         found.close()
 
 
-@pytest.fixture
-def page(browser: Any, report: Path) -> Iterator[Any]:
-    """The report, opened offline; a message of an error, or any request but for the file itself, fails the test."""
+@contextlib.contextmanager
+def opened(browser: Any, path: Path) -> Iterator[Any]:
+    """A page, opened offline; a message of an error, or any request but for the file itself, fails the test."""
     context = browser.new_context(viewport=dict(zip(("width", "height"), WIDTHS["desk"], strict=True)))
     context.set_offline(True)
-    opened = context.new_page()
+    found = context.new_page()
     troubles: list[str] = []
-    opened.on("console", lambda m: troubles.append(m.text) if m.type in ("error", "warning") else None)
-    opened.on("pageerror", lambda error: troubles.append(str(error)))
-    opened.on("request", lambda r: troubles.append(r.url) if not r.url.startswith(("file:", "data:")) else None)
-    opened.goto(report.as_uri())
-    yield opened
+    found.on("console", lambda m: troubles.append(m.text) if m.type in ("error", "warning") else None)
+    found.on("pageerror", lambda error: troubles.append(str(error)))
+    found.on("dialog", lambda dialog: (troubles.append(dialog.message), dialog.dismiss()))
+    found.on("request", lambda r: troubles.append(r.url) if not r.url.startswith(("file:", "data:")) else None)
+    found.goto(path.as_uri())
+    yield found
     context.close()
     assert troubles == []
 
 
+@pytest.fixture
+def page(browser: Any, report: Path) -> Iterator[Any]:
+    """The report."""
+    with opened(browser, report) as found:
+        yield found
+
+
 def test_it_renders(page: Any) -> None:
     assert page.title().startswith("Burnside")
-    assert page.locator("section").count() == 2 and page.locator("section#claims article").count() == len(load())
+    sections = page.locator("main > section").count()
+    assert sections >= 2 and page.locator("section#claims article").count() == len(load())
     links = page.locator("nav.toc a")
-    assert links.count() == 2
+    assert links.count() == sections
     links.nth(1).click()
     assert page.url.endswith("#theory") and page.evaluate("window.scrollY") > 1000
+    assert page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id).filter(x => !x).length") == 0
+
+
+def test_curves_are_switched_off_and_on(browser: Any, tmp_path: Path) -> None:
+    """Two plots on a page: a button hides its curve and what belongs to it, in its own plot only; paper shows all."""
+    path = two_plots().write(tmp_path / "plots.html")
+    with opened(browser, path) as page:
+        first, second = page.locator("figure").nth(0), page.locator("figure").nth(1)
+        button = first.locator(".arms button", has_text="canonical")
+        mine, others = first.locator('[data-arm="canonical"]'), first.locator('[data-arm="baseline"]')
+        assert first.locator(".arms button").count() == 2 and mine.count() == 2 and others.count() == 2
+        button.click()
+        assert button.get_attribute("aria-pressed") == "false" and not mine.nth(0).is_visible()
+        assert not mine.nth(1).is_visible(), "the band goes with its curve"
+        assert others.nth(0).is_visible() and second.locator('[data-arm="canonical"]').nth(0).is_visible()
+        page.emulate_media(media="print")
+        assert mine.nth(0).is_visible() and not button.is_visible()
+        page.emulate_media(media="screen")
+        button.focus()
+        page.keyboard.press("Space")
+        assert button.get_attribute("aria-pressed") == "true" and mine.nth(0).is_visible()
+
+
+def two_plots() -> Page:
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        for label, colour in (("baseline", "#d55e00"), ("canonical", "#0072b2")):
+            axes.plot([0, 1, 2], [0, 1, 3], color=colour, label=label)
+            axes.fill_between([0, 1, 2], [0, 0, 1], [1, 2, 4], color=colour, alpha=0.2)
+
+    page = Page("Plots", contents=False)
+    for name in ("one", "two"):
+        page.figure(plot(name, name, draw, ("x",), []).svg, name)
+    return page
+
+
+EVIL = "<script>alert('ha')</script><img src=x onerror=alert(1)>\"'"
+
+
+def test_names_of_users_stay_names(browser: Any, tmp_path: Path) -> None:
+    """A model, its states and actions, a symmetry, a curve and a section named like an attack run nothing."""
+    names = [f"{EVIL}{k}" for k in "ab"]
+    mdp = TabularMDP([[0, 1], [1, 0]], [0, 0], [1, 0], 2, name=EVIL, state_names=names)
+    halves = quotient(mdp, Symmetry([[1, 0]], [[1, 0]], name=EVIL))
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        for label in (EVIL, "other"):
+            axes.plot([0, 1], [0, 1], label=label)
+        axes.set_title(EVIL)
+        axes.legend()
+
+    page = Page(EVIL).section(EVIL, id="one").text(EVIL).table([EVIL], [[EVIL]], EVIL)
+    orbit_view(page, mdp, halves, symmetry_name=EVIL)
+    page.section(EVIL).figure(plot("x", EVIL, draw, (EVIL,), []).svg, EVIL)
+    with opened(browser, page.write(tmp_path / "evil.html")) as found:
+        assert found.locator("h1").inner_text() == EVIL and found.locator("img").count() == 0
+        found.locator(".arms button").first.click()
+        assert not found.locator("[data-arm]").first.is_visible()
+        node = found.locator(".orbits svg g[data-orbit][role=button]").first
+        node.hover()
+        assert EVIL in found.locator(".orbits .status").inner_text()
+        assert found.locator("script").count() == 2
 
 
 def test_buttons_hide_and_show_a_verdict(page: Any) -> None:
@@ -152,11 +236,15 @@ def test_nothing_overlaps_or_runs_out_of_the_page(page: Any, place: str, scheme:
         keep(page, f"report-{place}.png")
         if place == "desk":
             keep(page.locator(".orbits .panels").first, "report-orbits.png")
+            curves = page.locator("section#ring3d figure:has(.arms)")  # of this machine, then of the study
+            keep(curves.nth(curves.count() // 2), "report-curves.png")
+            keep(page.locator(".cube-player").first, "report-cube.png")
 
 
 def keep(what: Any, name: str) -> None:
-    """Write a picture for the documentation if that was asked for, in few colours."""
-    if folder := os.environ.get("BURNSIDE_SCREENSHOTS"):
+    """Write a picture for the documentation if that was asked for and there is such a thing, in few colours."""
+    folder = os.environ.get("BURNSIDE_SCREENSHOTS")
+    if folder and (not hasattr(what, "count") or what.count()):
         from PIL import Image
 
         path = Path(folder) / name

@@ -127,7 +127,7 @@ def test_a_browser_shows_the_frames(tmp_path: Path) -> None:
     """The script itself, where there is a browser."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
-        pytest.skip("no chromium here")
+        pytest.skip("needs the package chromium (make browser, or on Debian: apt install chromium)")
     page, expected = Page("cubes"), []
     for n, turns, moves in CASES:
         spec = CubeSpec(n, turns)

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,7 +24,11 @@ from burnside.report.page import Page
 from burnside.report.parts import Part, PartProgress, PartState, Resources, resources_of, run_sweep, time_left
 
 REPO = Path(__file__).resolve().parents[2]
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(REPO), "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+ENVIRONMENT = os.environ | {
+    "PYTHONPATH": f"{REPO / 'src'}{os.pathsep}{REPO}",
+    "OMP_NUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+}
 
 
 @pytest.fixture
@@ -259,21 +264,43 @@ SMOKE = [sys.executable, "-m", "burnside", "reproduce", "--preset", "smoke"]
 
 @pytest.mark.slow
 def test_twenty_kills_of_the_smoke_preset_change_no_number(tmp_path: Path) -> None:
-    """Kill −9 at 20 random moments, then once more to the end; and the report of a run that nobody disturbed."""
-    quiet, disturbed = tmp_path / "quiet", tmp_path / "disturbed"
+    """Kill −9 at 20 random moments, then once more to the end; and the report of a run that nobody disturbed.
+
+    Finished work is kept, so that after some kills a run may end before its moment comes. It must then have given the
+    same report, and the next one begins in an empty folder: all 20 kills hit a run that has work to do.
+    """
+    quiet = tmp_path / "quiet"
+    quiet.mkdir()
+    finish(quiet, SMOKE, timeout=3600)  # compiles what is not compiled yet, which would spoil the choice of moments
+    shutil.rmtree(quiet)
     quiet.mkdir()
     began = time.monotonic()
-    undisturbed = finish(quiet, SMOKE, timeout=1800)
+    finish(quiet, SMOKE, timeout=3600)
     took = time.monotonic() - began
     rng = random.Random(20)
-    kills = 0
+    kills, folders = 0, 0
+    disturbed = tmp_path / "disturbed-0"
     while kills < 20:
         process = start(disturbed, SMOKE)
-        time.sleep(rng.uniform(0.02, 0.8) * took)
-        kills += process.poll() is None  # finished work is kept, so that later runs may end before their moment comes
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-    assert finish(disturbed, SMOKE, timeout=1800) == undisturbed
-    for path in sorted((quiet / "report" / "figures").glob("*.csv")):
-        assert path.read_bytes() == (disturbed / "report" / "figures" / path.name).read_bytes(), path.name
+        try:
+            process.communicate(timeout=rng.uniform(0.01, 0.4) * took)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # the command and the workers it started
+            process.communicate()
+            kills += 1
+        else:
+            assert process.returncode == 0
+            assert_same_report(disturbed, quiet)
+            folders += 1
+            disturbed = tmp_path / f"disturbed-{folders}"
+    finish(disturbed, SMOKE, timeout=3600)
+    assert_same_report(disturbed, quiet)
+
+
+def assert_same_report(found: Path, expected: Path) -> None:
+    """Byte for byte: the page, every figure and the table beside it."""
+    names = sorted(p.relative_to(expected) for p in (expected / "report").rglob("*") if p.is_file())
+    assert names and names == sorted(p.relative_to(found) for p in (found / "report").rglob("*") if p.is_file())
+    for name in names:
+        assert (found / name).read_bytes() == (expected / name).read_bytes(), name

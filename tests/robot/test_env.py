@@ -132,8 +132,8 @@ def test_without_an_opengl_library_one_sentence_says_so() -> None:
 def test_a_mujoco_that_is_too_new(monkeypatch: pytest.MonkeyPatch) -> None:
     import mujoco
 
-    from burnside.envs.manipulation.scenes import _robosuite
+    from burnside.envs.manipulation.scenes import load_robosuite
 
     monkeypatch.setattr(mujoco, "__version__", "4.0.0")
     with pytest.raises(InvalidParameter, match=r"mujoco==3\.3\.7"):
-        _robosuite()
+        load_robosuite()

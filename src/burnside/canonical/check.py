@@ -85,6 +85,8 @@ def check_symmetry(
             f"a check needs samples ≥ 1, draws ≥ {ENOUGH}, a confidence between 0 and 1 and tol ≥ 0, got {samples}, "
             f"{draws}, {confidence} and {tol}"
         )
+    if isinstance(seed, int) and seed < 0:
+        raise InvalidParameter(f"seed must be 0 or more, not {seed}")
     env, claimed = open_env(env_or_factory), as_symmetry(symmetry)
     rng = np.random.default_rng(seed)
     access = state_access(env, claimed)

@@ -53,6 +53,10 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:  # the reader went away: burnside … | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:  # a file that cannot be read or written, a full disk
+        what = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+        error_console().print(f"[bold red]error:[/] {_escape(what)}; choose another place", soft_wrap=True)
+        return 2
 
 
 def _escape(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from burnside.cli.console import output, print_json
-from burnside.cli.models import _parameter, load_object
+from burnside.cli.models import _parameter, call_theirs, load_object
 from burnside.errors import InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _called(function: Any, reference: str, arguments: dict[str, Any]) -> Any:
         raise InvalidParameter(f"{reference} cannot be called like this: {error}") from None
     except ValueError:  # no signature to be had
         pass
-    return function(**arguments)
+    return call_theirs(function, reference, **arguments)
 
 
 def _text(verdict: EnvVerdict, symmetry: Any) -> str:

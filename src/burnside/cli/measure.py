@@ -11,6 +11,7 @@ from burnside.cli.models import SymmetryOptions
 from burnside.errors import InvalidParameter
 from burnside.experiments.mistakes.run import ModelArchive
 from burnside.learning import Comparison, compare, practical
+from burnside.learning.run import check_delta, check_eps
 from burnside.mdp import Symmetry, TabularMDP
 from burnside.report.tables import number
 from burnside.runs import CellStore
@@ -47,6 +48,7 @@ class Measure(SymmetryOptions):
 
     def run(self) -> int:
         """Run the command."""
+        check_eps(self.eps), check_delta(self.delta)  # before a run is named by them
         model = self.load_model()
         symmetry = self.load_symmetry(model)
         if not isinstance(model, TabularMDP) or not isinstance(symmetry, Symmetry):

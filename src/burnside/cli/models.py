@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,10 +12,10 @@ from typing import Annotated, Any
 
 import tyro
 
-from burnside.errors import InvalidParameter, UnknownName
+from burnside.errors import BurnsideError, InvalidParameter, UnknownName
 from burnside.mdp import GraphMDP, Symmetry, TabularMDP, VertexSymmetry, discover, zoo
 
-__all__ = ["ModelOptions", "SymmetryOptions", "load_object", "parse_parameters"]
+__all__ = ["ModelOptions", "SymmetryOptions", "call_theirs", "load_object", "parse_parameters"]
 
 
 @dataclass(frozen=True)
@@ -44,13 +45,18 @@ class ModelOptions:
             return self._with_horizon(TabularMDP.from_file(self.model), parameters)
         if ":" in self.model:
             found = load_object(self.model)
-            model = _call(found, self.model, parameters) if callable(found) else found
+            model = call_theirs(found, self.model, **parameters) if callable(found) else found
             if not isinstance(model, TabularMDP | GraphMDP):
                 raise InvalidParameter(
                     f"{self.model} gives a {type(model).__name__}: it must be, or return, a TabularMDP or a GraphMDP"
                 )
             return self._with_horizon(model, {})
         if "-v" in self.model:
+            if parameters:
+                raise InvalidParameter(
+                    f"a Gymnasium id takes no parameter {next(iter(parameters))!r} here: make the environment in a "
+                    f"function of yours and give that as module:factory"
+                )
             return TabularMDP.from_gym(self.model, self.horizon)
         if self.model == "cube":
             raise InvalidParameter("the cube is too large for a table: 'burnside audit cube' counts it by depth")
@@ -100,7 +106,7 @@ def _discover(model: TabularMDP | GraphMDP) -> Symmetry:
 def _symmetry_object(name: str, model: TabularMDP | GraphMDP) -> Symmetry | VertexSymmetry:
     found = load_object(name)
     if callable(found) and not isinstance(found, Symmetry | VertexSymmetry):
-        found = found(model)
+        found = call_theirs(found, name, model)
     if not isinstance(found, Symmetry | VertexSymmetry):
         raise InvalidParameter(
             f"{name} gives a {type(found).__name__}: it must be a Symmetry (or VertexSymmetry), or a function of the "
@@ -112,24 +118,41 @@ def _symmetry_object(name: str, model: TabularMDP | GraphMDP) -> Symmetry | Vert
 def load_object(reference: str) -> Any:
     """The object that ``module:name`` refers to; the current folder is searched as well."""
     module_name, _, attribute = reference.partition(":")
+    if not module_name or not attribute or module_name.startswith("."):
+        raise InvalidParameter(f"{reference!r} must have the form module:name, such as my_package.models:make")
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
         raise InvalidParameter(f"cannot import {module_name!r} ({error}): run from its folder, or install it") from None
+    except Exception as error:
+        raise InvalidParameter(f"importing {module_name!r} fails: {_blame(error)}") from None
     if not hasattr(module, attribute):
         raise UnknownName(f"name in {module_name}", attribute, [n for n in dir(module) if not n.startswith("_")])
     return getattr(module, attribute)
 
 
-def _call(factory: Any, reference: str, parameters: dict[str, Any]) -> Any:
+def call_theirs(function: Any, reference: str, *arguments: Any, **options: Any) -> Any:
+    """Call what a user gave as ``module:name``; whatever it raises becomes one sentence with file and line."""
     try:
-        return factory(**parameters)
-    except TypeError as error:
-        if error.__traceback__ is not None and error.__traceback__.tb_next is None:
-            raise InvalidParameter(f"{reference} cannot be called with these options: {error}") from None
+        return function(*arguments, **options)
+    except BurnsideError:
         raise
+    except Exception as error:
+        inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
+        if isinstance(error, TypeError) and not inside:
+            raise InvalidParameter(f"{reference} cannot be called with these options: {error}") from None
+        raise InvalidParameter(f"{reference} fails: {_blame(error)}") from None
+
+
+def _blame(error: Exception) -> str:
+    """What was raised, and where: the last line of the traceback that a user would look at."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    if isinstance(error, SyntaxError):  # says itself where
+        where = ""
+    return f"{type(error).__name__}: {error}{where}"
 
 
 def parse_parameters(words: Iterable[str]) -> dict[str, Any]:

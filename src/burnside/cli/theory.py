@@ -40,6 +40,8 @@ class Bounds:
 
     def run(self) -> int:
         """Run the command."""
+        if self.succ > self.states >= 1:
+            raise InvalidParameter(f"a pair cannot have {self.succ} successors among {self.states} states")
         size = Size(self.states, self.pairs, self.succ)
         at = (self.horizon, self.eps, self.delta)
         explicit = ucfh(size, *at, self.reward_range)
@@ -96,6 +98,8 @@ class Cover:
     def run(self) -> int:
         """Run the command."""
         options = {key: getattr(self, key) for key in ("side", "weight") if getattr(self, key) is not None}
+        if self.samples < 1 or self.seed < 0:
+            raise InvalidParameter(f"samples must be 1 or more and seed 0 or more, not {self.samples} and {self.seed}")
         bounds = covering.cover(self.space, self.alpha, **options)
         content: dict[str, Any] = {
             "space": self.space,

@@ -1,4 +1,4 @@
-"""``burnside train``: train one network and keep it in a file."""
+"""``burnside train``: train one network, for a cube or a robot, and keep it in a file."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from burnside.cli.console import output
+from burnside.cli.train_robot import TrainRobot
 from burnside.errors import InvalidParameter
 
 __all__ = ["Train"]
 
 
 @dataclass(frozen=True)
-class Train:
+class TrainCube:
     """Train a value network for a cube, by value iteration or on exact distances; a stopped run goes on."""
 
-    what: Annotated[Literal["cube"], tyro.conf.Positional]
-    """What to train for."""
     out: Annotated[Path, tyro.conf.Positional]
     """File of the network, such as cube3.safetensors."""
     n: int = 3
@@ -126,3 +125,18 @@ class _Bar:
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
+
+
+@dataclass(frozen=True)
+class Train:
+    """Train one network and keep it in a file; a stopped run goes on."""
+
+    what: Annotated[
+        Annotated[TrainCube, tyro.conf.subcommand(name="cube", prefix_name=False)]
+        | Annotated[TrainRobot, tyro.conf.subcommand(name="robot", prefix_name=False)],
+        tyro.conf.arg(name="", prefix_name=False),
+    ]
+
+    def run(self) -> int:
+        """Run the command."""
+        return self.what.run()

@@ -6,8 +6,15 @@ from burnside.experiments.cube import Cube
 from burnside.experiments.planar import Planar
 from burnside.experiments.ring1d import Ring1D
 from burnside.experiments.ring3d import Ring3D
+from burnside.experiments.robot import Robot
 from burnside.runs import Experiment
 
 __all__ = ["EXPERIMENTS"]
 
-EXPERIMENTS: dict[str, Experiment] = {"ring1d": Ring1D(), "ring3d": Ring3D(), "cube": Cube(), "planar": Planar()}
+EXPERIMENTS: dict[str, Experiment] = {
+    "ring1d": Ring1D(),
+    "ring3d": Ring3D(),
+    "cube": Cube(),
+    "planar": Planar(),
+    "robot": Robot(),
+}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from burnside._files import write_text
 from burnside.report import style
+from burnside.report.arms import ARMS_CSS, ARMS_JS, controls
 from burnside.report.style import PAGE_CSS
 
 if TYPE_CHECKING:
@@ -59,10 +60,13 @@ def table(headers: Sequence[object], rows: Iterable[Sequence[object]], caption: 
 
 
 def figure(svg: str, caption: object = "") -> Html:
-    """A figure from inline SVG (or any markup) with a caption; an XML prologue is dropped."""
+    """A figure from inline SVG (or any markup) with a caption; an XML prologue is dropped.
+
+    A plot with several labelled curves gets a button for each.
+    """
     inline = svg[svg.index("<svg") :] if svg.lstrip().startswith(("<?xml", "<!DOCTYPE")) else svg
     words = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-    return Html(f"<figure>{inline}{words}</figure>")
+    return Html(f"<figure>{controls(inline)}{inline}{words}</figure>")
 
 
 class Page:
@@ -108,6 +112,8 @@ class Page:
 
     def figure(self, svg: str, caption: object = "") -> Page:
         """Add a figure; see :func:`figure`."""
+        if controls(svg):
+            self.style(ARMS_CSS).script(ARMS_JS)
         return self.html(figure(svg, caption))
 
     def style(self, css: str) -> Page:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from burnside._files import write_atomically, write_text
 from burnside.report import style
+from burnside.report.arms import mark, name_arms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,16 +64,21 @@ def plot(
     size: tuple[float, float] = (6.4, 4.2),
     watermark: str | None = None,
 ) -> Plot:
-    """Call ``draw(figure)`` on an empty matplotlib figure and keep the result with its data."""
+    """Call ``draw(figure)`` on an empty matplotlib figure and keep the result with its data.
+
+    Labelled curves can be switched off where the plot is put on a page; see :mod:`burnside.report.arms`.
+    """
     with _house_style() as figure_class:
         figure = figure_class(figsize=size, facecolor=style.PAPER, layout="constrained")
         draw(figure)
+        arms = mark(figure)
         if watermark:
             figure.text(0.5, 0.5, watermark, ha="center", va="center", rotation=25, fontsize=26, color="#00000022")
         text, picture = io.BytesIO(), io.BytesIO()
         figure.savefig(text, format="svg", metadata={"Date": None, "Title": name})
         figure.savefig(picture, format="png", dpi=160, metadata={"Title": name})
-    return Plot(name, caption, text.getvalue().decode(), picture.getvalue(), tuple(headers), tuple(map(tuple, rows)))
+    svg = name_arms(text.getvalue().decode(), arms)
+    return Plot(name, caption, svg, picture.getvalue(), tuple(headers), tuple(map(tuple, rows)))
 
 
 @contextmanager

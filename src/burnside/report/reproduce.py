@@ -22,6 +22,7 @@ from burnside.report.parts import Part, PartProgress, PartState, Preset, Resourc
 from burnside.report.planar import planar_part
 from burnside.report.ring1d import ring1d_part
 from burnside.report.ring3d import ring3d_part
+from burnside.report.robot import robot_part
 from burnside.report.theory import theory_part
 
 __all__ = ["PARTS", "Outcome", "Part", "Preset", "Resources", "reproduce"]
@@ -57,6 +58,11 @@ PARTS: dict[str, Part] = {
         "Continuous control in the plane: frames, demonstrations, fine-tuning (Thm. 3, Fig. 5 in small)",
         planar_part,
         {"smoke": 15, "laptop": 150, "study": 3_000, "paper": 500_000},
+    ),
+    "robot": Part(
+        "Robot manipulation: frames, demonstrations, fine-tuning on MuJoCo (Fig. 5)",
+        robot_part,
+        {"smoke": 30, "laptop": 60, "study": 4_000, "paper": 5_000_000},
     ),
 }
 
@@ -127,6 +133,7 @@ def reproduce(
     ledger_section(page, load())
     outcome = Outcome(Path(out) / "index.html")
     shown: View = _Silent() if view is None else view
+    _write(page, states, outcome.path)  # a place that cannot be written is noticed before hours of work
     shown.start(states)
     try:
         for state in states:

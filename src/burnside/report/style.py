@@ -234,6 +234,7 @@ pre{background:var(--tint);padding:.6rem .8rem;overflow-x:auto;border-radius:.4r
 .muted,figcaption,.caption{color:var(--muted);font-size:.9rem}
 nav.toc{background:var(--tint);border-radius:.5rem;padding:.5rem .9rem;margin:1rem 0}
 nav.toc ol{margin:.25rem 0;padding-left:1.4rem;columns:auto 18rem}
+nav.toc li{break-inside:avoid}
 .scroll{overflow-x:auto;margin:.75rem 0}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.92rem}
 .caption{margin:1rem 0 .25rem;max-width:none}.caption+.scroll{margin-top:0}

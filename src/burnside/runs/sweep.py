@@ -94,6 +94,8 @@ def sweep(
         only: keys and values of a cell's config; cells that differ in one of them are left out of the plan.
         progress: ``auto`` (a table on a terminal, lines in a pipe), ``none``, or a function ``(finished, all)``.
     """
+    if threads < 1:
+        raise InvalidParameter(f"a cell needs at least one thread, not {threads}")
     cells = _checked(_chosen(job.plan(preset), only or {}))
     top = Path(folder).resolve()
     if not resume and (begun := [cell for cell in cells if CellFolder(top, cell).path.exists()]):

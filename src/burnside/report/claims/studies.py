@@ -61,6 +61,45 @@ def cube_study() -> Figures:
 
 
 @_check
+def planar_study() -> Figures:
+    """From ``results/planar``: episodes of PPO at full spread, imitation of 40 demonstrations, gains of fine-tuning."""
+    from burnside.experiments.planar.analysis import table
+    from burnside.experiments.planar.config import FULL
+
+    figures: Figures = {}
+    for row in table(_committed("planar")):
+        arm = row["arm"]
+        if row["kind"] == "ppo" and (row["shift"], row["turn"]) == FULL:
+            figures[f"episodes_{arm}"] = round(row["restricted_mean"])
+            figures[f"solved_{arm}"] = round(row["solved"] * row["seeds"])
+            if row["ratio"] is not None:
+                figures[f"ratio_{arm}"] = round(row["ratio"], 1)
+        elif row["kind"] == "imitation" and row["task"] == "push" and row["demos"] == 40:
+            figures[f"imitation_{arm}"] = round(100 * row["success_mean"], 1)
+        elif row["kind"] == "finetune":
+            figures[f"before_{arm}"] = round(100 * row["before_mean"], 1)
+            figures[f"after_{arm}"] = round(100 * row["success_mean"], 1)
+    return figures
+
+
+@_check
+def robot_study() -> Figures:
+    """From ``results/robot``: per cent of held-out scenes solved after imitation, and before and after fine-tuning."""
+    from burnside.experiments.robot.analysis import table
+
+    figures: Figures = {}
+    for row in table(_committed("robot")):
+        short = {"stack-three": "stack", "nut-assembly": "nut"}[row["task"]]
+        name = f"{short}_{row['arm']}_{row['demos']}" + ("_cloud" if row["observation"] == "cloud" else "")
+        if row["kind"] == "imitation":
+            figures[name] = round(100 * row["success"], 1)
+        else:
+            figures[f"{name}_after"] = round(100 * row["success"], 1)
+            figures[f"{name}_steps"] = row["env_steps"]
+    return figures
+
+
+@_check
 def ring1d_compute() -> Figures:
     """Wall time of the committed 1D study, and CPU time of one run of it."""
     manifest = json.loads((_committed("ring1d") / "manifest.json").read_text(encoding="utf-8"))

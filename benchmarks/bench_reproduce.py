@@ -1,0 +1,39 @@
+"""How long ``burnside reproduce`` takes on this machine, whole and part by part, from a warm install.
+
+The one benchmark of absolute seconds, since the wish is one: ``smoke`` within 2 minutes, ``laptop`` within 20 on 2
+cores. ``BURNSIDE_BENCH_LAPTOP=0`` leaves the long one out.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+LINE = re.compile(r"^(\w+): (done|failed) in ([\d.]+) s$", re.MULTILINE)
+
+
+def reproduce(preset: str) -> dict[str, object]:
+    with tempfile.TemporaryDirectory() as folder:
+        began = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, "-m", "burnside", "reproduce", "--preset", preset],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+        )
+        seconds = time.monotonic() - began
+    parts = {name: float(taken) for name, _, taken in LINE.findall(done.stdout)}
+    failed = [name for name, state, _ in LINE.findall(done.stdout) if state == "failed"]
+    return {"preset": preset, "seconds": seconds, "exit_code": done.returncode, "parts": parts, "failed": failed}
+
+
+def run() -> list[dict[str, object]]:
+    reproduce("smoke")  # compiles what is not compiled yet
+    rows = []
+    for preset in ("smoke",) if os.environ.get("BURNSIDE_BENCH_LAPTOP") == "0" else ("smoke", "laptop"):
+        row = reproduce(preset)
+        print(f"{preset}: {row['seconds']:.0f} s, exit code {row['exit_code']}, {row['parts']}", flush=True)
+        rows.append(row)
+    return rows

@@ -1,0 +1,137 @@
+"""Success of imitation by frame and demonstrations, of fine-tuning before and after, and curves; Wilson intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from burnside._types import FloatArray, IntArray
+from burnside.experiments.robot.config import ARMS
+from burnside.runs import Results, read_results
+from burnside.stats import bootstrap, wilson
+
+__all__ = ["Curve", "finetune_curves", "table", "training_curves"]
+
+_EMPTY: dict[str, Any] = dict.fromkeys(
+    [
+        "kind", "task", "observation", "arm", "demos", "seeds", "scenes", "successes", "success", "success_low",
+        "success_high", "seed_low", "seed_high", "inside_gate", "before", "before_low", "before_high", "gain",
+        "gain_low", "gain_high", "training", "env_steps",
+    ]
+)  # fmt: skip
+_KEYS = ("task", "observation", "demos", "arm")
+
+
+def _settings(results: Results, tuned: bool) -> list[tuple[Any, ...]]:
+    found = {tuple(row[key] for key in _KEYS) for row in results.rows if not tuned or row["after"] is not None}
+    return sorted(found, key=lambda key: (key[1] != "state", key[0] != "stack-three", key[2], ARMS.index(key[3])))
+
+
+def _of(results: Results, key: tuple[Any, ...], tuned: bool = False) -> list[dict[str, Any]]:
+    rows = [row for row in results.rows if tuple(row[name] for name in _KEYS) == key]
+    return [row for row in rows if row["after"] is not None] if tuned else rows
+
+
+def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
+    """One row per task, observation, number of demonstrations and frame: of imitation, then of fine-tuning.
+
+    ``success`` is pooled over the seeds, with a Wilson interval (``success_low``, ``success_high``) as if all episodes
+    were independent. They are not quite: every seed plays the same held-out scenes, and a seed's policy its own way;
+    ``seed_low`` and ``seed_high`` are a bootstrap over seeds. Fine-tuning also has success ``before``, the ``gain``
+    (paired by seed, bootstrapped), and in ``training`` the share of successes, noise included, in the last quarter of
+    its training episodes.
+    """
+    results = read_results(folder, allow_missing=allow_missing)
+    return [
+        *(_imitation_row(results, key) for key in _settings(results, False)),
+        *(_finetune_row(results, key) for key in _settings(results, True)),
+    ]
+
+
+def _pooled(name: str, rows: list[dict[str, Any]], column: str) -> dict[str, Any]:
+    won, played = sum(int(row[column]) for row in rows), sum(int(row["scenes"]) for row in rows)
+    interval = wilson(won, played)
+    return {name: won / played, f"{name}_low": interval.low, f"{name}_high": interval.high}
+
+
+def _imitation_row(results: Results, key: tuple[Any, ...]) -> dict[str, Any]:
+    rows = _of(results, key)
+    row = _EMPTY | {"kind": "imitation", **dict(zip(_KEYS, key, strict=True)), "seeds": len(rows)}
+    row |= {"scenes": int(rows[0]["scenes"]), "successes": sum(int(r["successes"]) for r in rows)}
+    spread = bootstrap({int(r["seed"]): r["successes"] / r["scenes"] for r in rows})
+    row |= {"seed_low": spread.low, "seed_high": spread.high, "inside_gate": sum(bool(r["gate"]) for r in rows)}
+    return row | _pooled("success", rows, "successes")
+
+
+def _finetune_row(results: Results, key: tuple[Any, ...]) -> dict[str, Any]:
+    rows = _of(results, key, tuned=True)
+    row = _EMPTY | {"kind": "finetune", **dict(zip(_KEYS, key, strict=True)), "seeds": len(rows)}
+    row |= {"scenes": int(rows[0]["scenes"]), "successes": sum(int(r["after"]) for r in rows)}
+    row |= _pooled("success", rows, "after") | _pooled("before", rows, "successes")
+    gain = bootstrap({int(r["seed"]): (r["after"] - r["successes"]) / r["scenes"] for r in rows})
+    known = [float(r["training"]) for r in rows if r["training"] is not None]
+    row |= {"gain": gain.value, "gain_low": gain.low, "gain_high": gain.high}
+    row["training"] = float(np.mean(known)) if known else None
+    return row | {"env_steps": int(np.mean([r["env_steps"] for r in rows]))}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Success against environment steps.
+
+    Attributes:
+        task, observation, arm, seeds: whose.
+        env_steps: where the points are, mean over seeds.
+        mean, low, high: success pooled over seeds, with Wilson's interval.
+    """
+
+    task: str
+    observation: str
+    arm: str
+    seeds: int
+    env_steps: IntArray
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def finetune_curves(results: Results) -> list[Curve]:
+    """Tests on held-out scenes, one curve per task, observation and frame; seeds are compared test by test."""
+    return _curves(results, "finetune")
+
+
+def training_curves(results: Results) -> list[Curve]:
+    """The same of the training episodes, which have the noise of the sampler."""
+    return _curves(results, "training")
+
+
+def _curves(results: Results, name: str) -> list[Curve]:
+    if name not in results.tables:
+        return []
+    columns = results.table(name)
+    scenes = {(row["task"], row["observation"], row["arm"]): int(row["scenes"]) for row in results.rows}
+    out = []
+    for key in sorted(scenes, key=lambda key: (key[1] != "state", key[0] != "stack-three", ARMS.index(key[2]))):
+        mine = np.logical_and.reduce(
+            [columns[n] == k for n, k in zip(("task", "observation", "arm"), key, strict=True)]
+        )
+        seeds = np.unique(columns["seed"][mine])
+        if not seeds.size:
+            continue
+        parts = [{n: columns[n][mine & (columns["seed"] == s)] for n in columns if n != "cell"} for s in seeds]
+        length = min(len(part["env_steps"]) for part in parts)
+        at = np.stack([part["env_steps"][:length] for part in parts]).mean(axis=0)
+        if name == "finetune":
+            won = np.stack([part["successes"][:length] for part in parts]).sum(axis=0)
+            played = np.full(length, scenes[key] * len(seeds))
+        else:
+            played = np.stack([part["episodes"][:length] for part in parts]).sum(axis=0)
+            won = np.rint(sum(part["success"][:length] * part["episodes"][:length] for part in parts)).astype(np.int64)
+        bands = [wilson(int(w), int(n)) for w, n in zip(won, played, strict=True)]
+        low, high = np.array([b.low for b in bands]), np.array([b.high for b in bands])
+        task, observation, arm = map(str, key)
+        out.append(Curve(task, observation, arm, len(seeds), at.astype(np.int64), won / played, low, high))
+    return out

@@ -1,0 +1,177 @@
+"""The robot tasks in the report (Fig. 5): success by frame and demonstrations, and against environment steps."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+from burnside.experiments.robot import Robot
+from burnside.experiments.robot.analysis import finetune_curves, table, training_curves
+from burnside.experiments.robot.config import ARMS
+from burnside.report.page import Page
+from burnside.report.parts import Report, run_sweep
+from burnside.report.plots import Plot, plot
+from burnside.runs import Results, committed, read_results
+
+__all__ = ["demonstrations_plot", "finetune_plot", "has_simulator", "robot_part", "show"]
+
+_COLOURS = {"world": "#d55e00", "base": "#009e73", "gripper": "#0072b2"}
+_NEEDED = ("mujoco", "robosuite", "h5py", "fpsample", "torch")
+
+
+def has_simulator() -> bool:
+    """Whether the extra ``robot`` is installed here."""
+    return all(importlib.util.find_spec(name) is not None for name in _NEEDED)
+
+
+def robot_part(page: Page, preset: str, report: Report, out: Path) -> None:
+    """Run the sweep of the preset where the simulator is installed, then tabulate and draw it, and the study."""
+    page.text(
+        "Two manipulation tasks on MuJoCo with a Panda arm: imitation of scripted demonstrations by flow matching, "
+        "then PPO over the denoising chain. Observations and whole chunks of actions are in the frame of the world, "
+        "of the base (a constant change of coordinates, so a control) or of the gripper at the latest observation. "
+        "The simulator does not have the symmetry exactly: gravity, the table, the base and the joint limits break it."
+    )
+    if has_simulator():
+        folder = Path("runs") / "robot" / preset
+        run_sweep(Robot(), preset, folder, report)
+        show(page, folder, f"This machine, preset '{preset}': burnside sweep robot --preset {preset}", out)
+    else:
+        page.text(
+            "Not run here: the simulator is the extra 'robot', with an environment of its own ('make test-robot' makes "
+            "it in .venv-robot; then '.venv-robot/bin/burnside reproduce --only robot' runs this part)."
+        )
+    study = committed("robot")
+    if study is not None:
+        show(page, study, "The committed study: burnside sweep robot --preset study", out, suffix="-study")
+
+
+def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "") -> None:
+    """Add one folder of results to the page."""
+    results, rows = read_results(folder, allow_missing=True), table(folder, allow_missing=True)
+    imitation = [row for row in rows if row["kind"] == "imitation"]
+    tuned = [row for row in rows if row["kind"] == "finetune"]
+    page.table(
+        [
+            "task",
+            "sees",
+            "demonstrations",
+            "frame",
+            "seeds",
+            "successes",
+            "success",
+            "95 % (Wilson)",
+            "inside the gate",
+        ],
+        [_imitation_cells(row) for row in imitation],
+        f"{caption}. Imitation: success on held-out scenes; the gate of fine-tuning is 20 to 60 %",
+    )
+    if tuned:
+        page.table(
+            ["task", "sees", "frame", "seeds", "before", "after", "95 % (Wilson)", "gain in points", "95 % over seeds",
+             "training episodes at the end", "environment steps"],
+            [_finetune_cells(row) for row in tuned],
+            f"{caption}. PPO over the denoising chain, from those policies",
+        )  # fmt: skip
+    for figure in (demonstrations_plot(rows, suffix), finetune_plot(results, suffix)):
+        if figure is not None:
+            figure.save(out / "figures")
+            page.figure(figure.svg, figure.caption)
+
+
+def _range(low: float | None, high: float | None) -> str:
+    return "–" if low is None or high is None else f"{100 * low:.1f} to {100 * high:.1f}"
+
+
+def _imitation_cells(row: dict[str, Any]) -> list[object]:
+    return [
+        *(row["task"], row["observation"], row["demos"], row["arm"], row["seeds"]),
+        f"{row['successes']} of {row['seeds'] * row['scenes']}",
+        f"{row['success']:.1%}",
+        _range(row["success_low"], row["success_high"]),
+        f"{row['inside_gate']} of {row['seeds']}",
+    ]
+
+
+def _finetune_cells(row: dict[str, Any]) -> list[object]:
+    return [
+        *(row["task"], row["observation"], row["arm"], row["seeds"], f"{row['before']:.1%}", f"{row['success']:.1%}"),
+        _range(row["success_low"], row["success_high"]),
+        f"{100 * row['gain']:.1f}",
+        _range(row["gain_low"], row["gain_high"]),
+        "–" if row["training"] is None else f"{row['training']:.1%}",
+        row["env_steps"],
+    ]
+
+
+def _single(rows: list[dict[str, Any]]) -> str | None:
+    return "single seed" if rows and min(row["seeds"] for row in rows) < 2 else None
+
+
+def demonstrations_plot(rows: list[dict[str, Any]], suffix: str = "") -> Plot | None:
+    """Success of imitation against the number of demonstrations, by frame."""
+    mine = [row for row in rows if row["kind"] == "imitation" and row["observation"] == "state"]
+    tasks = sorted({row["task"] for row in mine}, reverse=True)
+    if not mine:
+        return None
+
+    def draw(figure: Any) -> None:
+        panels = figure.subplots(1, len(tasks), squeeze=False, sharey=True)[0]
+        for axes, task in zip(panels, tasks, strict=True):
+            for k, arm in enumerate(ARMS):
+                chosen = [row for row in mine if row["task"] == task and row["arm"] == arm]
+                if not chosen:
+                    continue
+                y = [100 * row["success"] for row in chosen]
+                ends = [[100 * (r["success"] - r["success_low"]) for r in chosen],
+                        [100 * (r["success_high"] - r["success"]) for r in chosen]]  # fmt: skip
+                x = [row["demos"] * 1.04 ** (k - 1) for row in chosen]  # side by side
+                axes.errorbar(x, y, ends, color=_COLOURS[arm], marker="o", markersize=3, capsize=2, label=arm)
+            axes.set(xscale="log", xlabel="demonstrations", title=task, ylim=(-2, 102))
+        panels[0].set_ylabel("success, %")
+        panels[0].legend()
+
+    headers = ("task", "demos", "arm", "seeds", "success", "low", "high")
+    keys = ("task", "demos", "arm", "seeds", "success", "success_low", "success_high")
+    caption = "Imitation: success on held-out scenes against the number of demonstrations, Wilson's 95 % intervals."
+    data = [[row[key] for key in keys] for row in mine]
+    size = (4.2 * len(tasks), 3.4)
+    return plot(f"demonstrations-robot{suffix}", caption, draw, headers, data, size=size, watermark=_single(mine))
+
+
+def finetune_plot(results: Results, suffix: str = "") -> Plot | None:
+    """Fig. 5's form: success against environment steps, by task and frame; training episodes are thin."""
+    found = [curve for curve in finetune_curves(results) if curve.observation == "state"]
+    train = [curve for curve in training_curves(results) if curve.observation == "state"]
+    tasks = sorted({curve.task for curve in found}, reverse=True)
+    if not found:
+        return None
+
+    def draw(figure: Any) -> None:
+        panels = figure.subplots(1, len(tasks), squeeze=False, sharey=True)[0]
+        for axes, task in zip(panels, tasks, strict=True):
+            for curve in (c for c in found if c.task == task):
+                colour = _COLOURS[curve.arm]
+                axes.plot(curve.env_steps, 100 * curve.mean, color=colour, marker="o", markersize=3, label=curve.arm)
+                axes.fill_between(curve.env_steps, 100 * curve.low, 100 * curve.high, color=colour, alpha=0.15, lw=0)
+            for curve in (c for c in train if c.task == task):
+                label = f"{curve.arm}, training"
+                axes.plot(curve.env_steps, 100 * curve.mean, color=_COLOURS[curve.arm], lw=0.8, ls=":", label=label)
+            axes.set(xlabel="environment steps", title=task, ylim=(-2, 102))
+        panels[0].set_ylabel("success, %")
+        panels[0].legend()
+
+    rows = [
+        (kind, c.task, c.arm, c.seeds, *map(float, point))
+        for kind, curves in (("test", found), ("training", train))
+        for c in curves
+        for point in zip(c.env_steps, c.mean, c.low, c.high, strict=True)
+    ]
+    caption = (
+        "Fig. 5's form: success on held-out scenes while PPO fine-tunes, Wilson's 95 % intervals over all episodes; "
+        "dotted: training episodes, with the noise of the sampler."
+    )
+    headers = ("kind", "task", "arm", "seeds", "env_steps", "success", "low", "high")
+    mark = "single seed" if min(curve.seeds for curve in found) < 2 else None
+    return plot(f"fig5-robot{suffix}", caption, draw, headers, rows, size=(4.2 * len(tasks), 3.4), watermark=mark)

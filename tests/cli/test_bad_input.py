@@ -1,0 +1,199 @@
+"""Bad input to every command: unknown names, missing and damaged files, senseless numbers, places one cannot write to.
+
+Each time the exit code is 2 and one sentence on stderr says what is wrong; nothing else is raised, so that no traceback
+can be printed. What the parser itself refuses (an unknown choice, a word for a number) it explains in its own box.
+"""
+
+import shlex
+import sys
+import typing
+from pathlib import Path
+
+import pytest
+
+from burnside.cli import main
+from burnside.cli.commands import Command
+
+REFLECTION = "--symmetry burnside.canonical.known:cartpole_reflection"
+SIZES = "--states 5 --pairs 20 --succ 2 --horizon 10"
+SMOKE = "sweep ring1d --preset smoke"
+
+#: Command line → words of the sentence. The files are those of ``place``.
+BAD = {
+    "audit .": "unknown model",
+    "audit file": "unknown model",
+    "audit junk.npz": "damaged",
+    "audit empty.npz": "damaged",
+    "audit junk.json": "not valid JSON",
+    "audit list.json": "burnside-mdp",
+    "audit bytes.json": "not valid JSON",
+    "audit missing.npz": "no file missing.npz",
+    "audit boom:make": "importing 'boom' fails: ValueError: import fails (boom.py, line 1)",
+    "audit slip:make": "importing 'slip' fails: SyntaxError",
+    "audit theirs:make": "theirs:make fails: RuntimeError: no luck (theirs.py, line 2)",
+    "audit theirs:make --n 3": "theirs:make cannot be called with these options",
+    "audit theirs:three": "it must be, or return, a TabularMDP",
+    "audit theirs:none": "unknown name in theirs",
+    "audit :make": "form module:name",
+    "audit theirs:": "form module:name",
+    "audit ring --n -5": "n ≥ 5",
+    "audit ring --horizon 0": "horizon H must be",
+    "audit ring --eps nan": "eps must be positive and finite",
+    "audit ring --delta 0": "delta must be",
+    "audit ring --symmetry theirs:wrong": "theirs:wrong fails: ZeroDivisionError",
+    "audit ring --symmetry theirs:three": "must be a Symmetry",
+    "audit ring --symmetry boom:x": "importing 'boom' fails",
+    "audit ring --symmetry ''": "unknown symmetry",
+    "audit ring --param =3": "no parameter ''",
+    "audit slip-ring --param slip=nan": "slip must lie in",
+    "audit cube --n 1": "from 2 to 40",
+    "audit cube --n 3 --depth -1": "depth must be",
+    "audit cube --n 3 --symmetry foo": "unknown symmetry of the cube",
+    "audit FrozenLake-v99": "Gymnasium cannot make",
+    "audit FrozenLake-v1 --n 3": "takes no parameter 'n'",
+    "audit CartPole-v1": "no transition table",
+    "show fig2 --out file/orbits.svg": "cannot write file/orbits.svg",
+    "show fig2 --out .": "use svg, png or html",
+    "show fig2 --max-states -1": "max_states must be at least 1",
+    "show junk.npz": "damaged",
+    "minimise nope": "unknown model",
+    "minimise junk.json": "not valid JSON",
+    "zoo x": "Unrecognized",
+    "check nope --symmetry a:b": "neither module:env nor a Gymnasium id",
+    f"check Nope-v1 {REFLECTION}": "Gymnasium cannot make 'Nope-v1'",
+    f"check CartPole-v1 {REFLECTION} --samples 0": "samples ≥ 1",
+    f"check CartPole-v1 {REFLECTION} --confidence nan": "confidence between 0 and 1",
+    f"check CartPole-v1 {REFLECTION} --seed -1": "seed must be 0 or more",
+    f"check CartPole-v1 {REFLECTION} --param foo=3": "unexpected keyword argument 'foo'",
+    f"check theirs:make {REFLECTION}": "theirs:make fails: RuntimeError",
+    f"check theirs:three {REFLECTION}": "is a int",
+    "check CartPole-v1 --symmetry nope": "module:obj",
+    "check CartPole-v1 --symmetry nowhere:x": "cannot import 'nowhere'",
+    "check CartPole-v1 --symmetry theirs:three": "is no symmetry of an environment",
+    "measure nope": "unknown model",
+    "measure cube": "too large for a table",
+    "measure slip-ring --eps 0": "eps must be a positive number",
+    "measure slip-ring --eps nan": "eps must be a positive number",
+    "measure slip-ring --delta 1": "delta must lie strictly",
+    "measure slip-ring --seeds -3": "seeds must be",
+    "measure slip-ring --scale -1": "scale must be",
+    "measure slip-ring --max-episodes 0": "max_episodes must be",
+    "measure slip-ring --workers -1": "workers must be",
+    "measure slip-ring --n 5 --seeds 2 --max-episodes 5 --runs file": "cannot write file/",
+    "measure slip-ring --learner foo": "invalid choice",
+    "bounds": "required",
+    "bounds --states -1 --pairs 1 --succ 1 --horizon 3": "states must be at least 1",
+    "bounds --states 5 --pairs 20 --succ 9 --horizon 10": "9 successors among 5 states",
+    f"bounds {SIZES} --eps 0": "eps must be positive",
+    f"bounds {SIZES} --delta 2": "delta must lie strictly",
+    f"bounds {SIZES} --reward-range -1": "reward_range must be positive",
+    "cover nope --alpha 0.1": "unknown space",
+    "cover circle --alpha -1": "alpha must be positive",
+    "cover circle/Z0 --alpha 0.1": "must be at least 1",
+    "cover circle --alpha 0.1 --side -1": "takes no options",
+    "cover so3 --alpha 0.1 --samples -1": "samples must be 1 or more",
+    "sweep rnig1d": "did you mean 'ring1d'",
+    "sweep ring1d --preset nope": "invalid choice",
+    f"{SMOKE} --workers -1": "workers must be",
+    f"{SMOKE} --threads 0": "at least one thread",
+    f"{SMOKE} --only colour=red": "unknown setting of a cell 'colour'",
+    f"{SMOKE} --only n=99": "no cell of the plan has n=99",
+    f"{SMOKE} --option foo": "KEY=VALUE",
+    f"{SMOKE} --option foo=1": "the local engine has no options",
+    f"{SMOKE} --runs file": "cannot write",
+    "table nope": "unknown experiment",
+    "table ring1d --runs nowhere": "no folder nowhere",
+    "table ring1d --runs file": "no folder file",
+    "table ring1d --runs .": "not the folder of a sweep",
+    "table ring1d --runs torn": "is damaged",
+    "table cube --runs torn": "is damaged",
+    "train nope": "Available subcommands: cube",
+    "train cube": "required",
+    "train cube out.safetensors --n 1": "from 2 to 40",
+    "train cube out.safetensors --batch 0": "batch is 0",
+    "train cube out.net": "must end with .safetensors",
+    "solve": "give one cube",
+    "solve X": "unknown move 'X'",
+    "solve 'R U' --n 1": "from 2 to 40",
+    "solve --scramble -1": "scrambles have 0 to",
+    "solve --scramble 3 --seed -1": "seed must be",
+    "solve --stickers UUUU": "got 4 letters",
+    "solve --stickers UFLDBRUFLDBRUFLDBRUFLDBR": "a piece that does not exist",
+    "solve R --network missing.safetensors": "cannot read the network",
+    "solve R --network junk.safetensors": "is no safetensors file",
+    "solve R --batch 0": "batch must be",
+    "solve R --cap -1": "cap must be",
+    "solve R --weight nan": "weight must be",
+    "solve R --method beam --width 0": "width must be",
+    "solve R --method greedy --depth 0": "depth must be",
+    "solve R --threads 0": "--threads must be at least 1",
+    "solve R --table": "for n=2 only",
+    "solve R --n 4 --slices": "no network is shipped",
+    "demos nope": "invalid choice",
+    "demos stack-three --count -1": "count must be at least 1",
+    "reproduce --preset nope": "invalid choice",
+    "reproduce --only theory,nope": "unknown part of the report 'nope'",
+    "reproduce --only theory --preset smoke --out file": "cannot write file/index.html",
+    "reproduce --threads 0": "threads 1 or more",
+    "reproduce --option x": "KEY=VALUE",
+    "claims --id nope": "unknown claim",
+    "claims --verdict nope": "unknown verdict",
+    "doctor x": "Unrecognized",
+    "completion fisch": "invalid choice",
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a file where a folder would be needed, damaged files, and modules that fail."""
+    (tmp_path / "file").write_text("x")
+    for name, content in {
+        "junk.npz": b"PK\x03\x04junk",
+        "empty.npz": b"",
+        "junk.json": b"{",
+        "list.json": b"[1, 2]",
+        "bytes.json": b"\xff\xfe\x00",
+        "junk.safetensors": b"\x10\0\0\0\0\0\0\0{",
+        "boom.py": b"raise ValueError('import fails')\n",
+        "slip.py": b"def (:\n",
+        "theirs.py": b"def make():\n    raise RuntimeError('no luck')\nthree = 3\ndef wrong(mdp):\n    return 1 / 0\n",
+    }.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "torn").mkdir()
+    (tmp_path / "torn" / "plan-smoke.json").write_text('{"cells": [')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", [str(tmp_path), *sys.path])
+    for module in ("boom", "slip", "theirs"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("line", BAD, ids=list(BAD))
+def test_one_sentence_and_exit_code_2(line: str, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {
+        path: path.read_bytes() for path in place.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    }
+    code = main(shlex.split(line))
+    captured = capsys.readouterr()
+    said = " ".join(captured.err.replace("│", " ").split())
+    assert code == 2 and BAD[line] in said, said
+    assert "Traceback" not in captured.err + captured.out
+    if captured.err.startswith("error:"):
+        assert not captured.out and len(captured.err.strip().splitlines()) == 1
+    assert {path: path.read_bytes() for path in before} == before, "what was there is untouched"
+
+
+def test_no_command_is_left_out() -> None:
+    names = {annotation.__metadata__[0].name for annotation in typing.get_args(Command)}
+    assert names == {line.split()[0] for line in BAD}
+
+
+def test_a_disk_that_fails_is_one_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from burnside.cli.audit import Zoo
+
+    def full(self: Zoo) -> int:
+        raise OSError(28, "No space left on device", "runs/cells")
+
+    monkeypatch.setattr(Zoo, "run", full)
+    assert main(["zoo"]) == 2
+    assert capsys.readouterr().err == "error: runs/cells: No space left on device; choose another place\n"

@@ -1,0 +1,106 @@
+"""The robot experiment without the simulator: plans, the gate, the table, curves, and the part of the report."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from burnside.errors import InvalidParameter, UnknownName
+from burnside.experiments.registry import EXPERIMENTS
+from burnside.experiments.robot import PRESETS, Recipe, Robot, recipe
+from burnside.experiments.robot.analysis import _finetune_row, _imitation_row, finetune_curves
+from burnside.experiments.robot.pipeline import gate_says, training_curve
+from burnside.runs import Results
+
+
+def test_plans() -> None:
+    for preset in PRESETS:
+        cells = Robot().plan(preset)
+        assert len({cell.name for cell in cells}) == len(cells)
+        for cell in cells:
+            found = Recipe.from_json(cell.config)
+            assert found.to_json() == {key: cell.config[key] for key in found.to_json()}
+    study = Robot().plan("study")
+    arms = {(c.config["task"], c.config["arm"]) for c in study if c.config["observation"] == "state"}
+    assert {("stack-three", arm) for arm in ("world", "base", "gripper")} <= arms
+    tuned = [c for c in study if c.config["finetune"] != "no"]
+    assert all(c.config["agent"]["budget"] >= 100_000 for c in tuned if c.config["observation"] == "state")
+    with pytest.raises(UnknownName, match="laptop"):
+        Robot().plan("laptp")
+    assert "robot" in EXPERIMENTS
+
+
+def test_recipes() -> None:
+    found = recipe("paper", "stack-three", "gripper", observation="cloud")
+    assert found.policy.layers == 12 and found.policy.points == 1024 and found.agent.budget == 2_000_000
+    assert found.policy.obs_dim == 11 and found.cloud and asdict(found.agent)["rollout_unit"] == "episodes"
+    assert recipe("study", "stack-three", "world", observation="cloud", points=128).policy.points == 128
+    for wrong, words in (({"frame": "robot"}, "gripper"), ({"preset": "huge"}, "study"), ({"task": "stack"}, "stack-")):
+        with pytest.raises(UnknownName, match=words):
+            recipe(**{"preset": "study", "task": "stack-three", "frame": "world", **wrong})
+    with pytest.raises(InvalidParameter, match="at least 1"):
+        recipe("study", "stack-three", "world", demos=0)
+
+
+def test_the_gate() -> None:
+    assert gate_says(0.2) is None and gate_says(0.6) is None
+    assert "more updates" in str(gate_says(0.19)) and "little is left" not in str(gate_says(0.19))
+    assert "92 %" in str(gate_says(0.92))
+
+
+def row(arm: str, seed: int, before: int, after: int | None, demos: int = 500) -> dict[str, Any]:
+    own = {"task": "stack-three", "observation": "state", "arm": arm, "demos": demos, "seed": seed, "scenes": 50}
+    return {
+        **own,
+        "successes": before,
+        "after": after,
+        "gate": 10 <= before <= 30,
+        "training": 0.5,
+        "env_steps": 100_000,
+    }
+
+
+def test_rates_are_pooled_and_gains_paired() -> None:
+    results = Results([row("world", 0, 10, 20), row("world", 1, 20, 20), row("world", 2, 45, None)], (), {})
+    key = ("stack-three", "state", 500, "world")
+    found = _imitation_row(results, key)
+    assert found["successes"] == 75 and found["success"] == 0.5 and found["inside_gate"] == 2
+    assert found["success_low"] == pytest.approx(0.4209, abs=1e-4)  # Wilson, 75 of 150
+    assert found["seed_low"] == pytest.approx(0.2) and found["seed_high"] == pytest.approx(0.9)
+    tuned = _finetune_row(results, key)
+    assert tuned["seeds"] == 2 and tuned["before"] == 0.3 and tuned["success"] == 0.4
+    assert tuned["gain"] == pytest.approx(0.1) and tuned["gain_low"] == 0 and tuned["gain_high"] == pytest.approx(0.2)
+
+
+def test_curves() -> None:
+    rows = [(0.0, 400.0, 0.0, 400.0, 0.0), (10.0, 200.0, 1.0, 600.0, 0.0), (10.0, 200.0, 1.0, 1000.0, 1.0)]
+    found = training_curve(rows, points=2)
+    assert found["env_steps"].tolist() == [500, 1000] and found["episodes"].tolist() == [1, 2]
+    assert found["success"].tolist() == [0.0, 1.0]
+    assert training_curve([])["success"].size == 0
+    columns = {
+        **{key: np.array([value] * 4) for key, value in (("task", "stack-three"), ("observation", "state"))},
+        "arm": np.array(["world"] * 4),
+        "seed": np.array([0, 0, 1, 1]),
+        "cell": np.array(["a", "a", "b", "b"]),
+        "env_steps": np.array([0, 100, 0, 120]),
+        "successes": np.array([10, 20, 20, 40]),
+    }
+    results = Results([row("world", 0, 10, 20), row("world", 1, 20, 40)], (), {}, {"finetune": columns})
+    (curve,) = finetune_curves(results)
+    assert curve.env_steps.tolist() == [0, 110] and curve.mean.tolist() == [0.3, 0.6] and curve.seeds == 2
+    assert (curve.low < curve.mean).all() and (curve.mean < curve.high).all()
+
+
+def test_without_the_simulator_the_part_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from burnside.report import robot
+    from burnside.report.page import Page
+
+    monkeypatch.setattr(robot, "has_simulator", lambda: False)
+    monkeypatch.setattr(robot, "run_sweep", lambda *_: pytest.fail("must not run"))
+    page = Page("robot", lead="a test")
+    page.section("robot", id="robot")
+    robot.robot_part(page, "smoke", lambda done, total: None, tmp_path)
+    assert "make test-robot" in page.render()
