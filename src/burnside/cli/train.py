@@ -57,6 +57,9 @@ class TrainCube:
 
         if self.out.suffix != ".safetensors":
             raise InvalidParameter(f"{self.out} must end with .safetensors: that is how networks are kept")
+        for name in ("states", "threads", "batch", "updates"):
+            if getattr(self, name) < 1:
+                raise InvalidParameter(f"--{name} is {getattr(self, name)}: give at least 1")
         torch.set_num_threads(self.threads)
         spec = CubeSpec(self.n)
         config = DaviConfig(
