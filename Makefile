@@ -3,6 +3,7 @@
 #   PYTHON=python3.12 make install    another interpreter (3.11 or newer)
 #   OMP_NUM_THREADS=8 make …          more threads
 #   WORKERS=0 make test               tests in one process instead of two
+#   ROBOTTESTS=0 make test            without the simulator, whose environment takes minutes and 2.5 GB
 
 PYTHON  ?= python3
 VENV    := .venv
@@ -17,7 +18,8 @@ TORCH   := torch==2.13.0
 # One per core of the smallest machine we test on; the suite takes about eight minutes of one core.
 WORKERS ?= 2
 # A process each has one core to itself: more BLAS threads would only get into one another's way.
-PYTEST  := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --durations=10
+THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+PYTEST  := $(THREADS) $(BIN)/python -m pytest -n $(WORKERS) --durations=10
 
 # Explicit thread counts: the same run takes the same resources on a laptop and on a 64-core server.
 export OMP_NUM_THREADS      ?= 2
@@ -38,6 +40,7 @@ endif
 # The simulator needs an older numpy, so it lives in an environment of its own.
 ROBOT      := .venv-robot
 ROBOTSTAMP := $(ROBOT)/.installed
+ROBOTTESTS ?= 1
 # Libraries for drawing without a screen, as Debian and Ubuntu name them.
 GLPACKAGES := libosmesa6 libegl1 libgl1
 BROWSER    := chromium
@@ -55,16 +58,17 @@ install: $(STAMP) ## make .venv and install Burnside in it, editable, with the p
 reproduce: $(STAMP) ## run every experiment of the paper at laptop scale; read report/index.html
 	$(BIN)/burnside reproduce
 
-test: lint ## lint, types, the fast tests, and the documentation
+test: lint ## lint, types, the fast tests, the documentation, and the tests of the robot tasks (ROBOTTESTS=0: without)
 	$(PYTEST)
 	@$(MAKE) --no-print-directory check-docs
+	@if [ "$(ROBOTTESTS)" != 0 ]; then $(MAKE) --no-print-directory test-robot; fi
 
 test-all: lint ## as test, with the slow tests
 	$(PYTEST) -m ""
 	@$(MAKE) --no-print-directory check-docs
 
 test-robot: $(ROBOTSTAMP) ## make .venv-robot with the simulator and run the tests of the manipulation tasks
-	$(ROBOT)/bin/python -m pytest -n 0 --durations=10 tests/robot
+	$(THREADS) $(ROBOT)/bin/python -m pytest -n $(WORKERS) --durations=10 tests/robot
 
 bench: $(STAMP) ## every benchmark, peers included, into benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks

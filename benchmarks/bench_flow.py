@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.bench_dqn import ONE_THREAD, PEERS, interpreter
 
-ROUNDS, STEPS = 3, 200_000
+ROUNDS, STEPS = 3, 400_000
 SHAPES = {"batched": "VecEnv of 256 scenes in numpy", "gym": "256 Gymnasium environments in a DummyVecEnv"}
 
 

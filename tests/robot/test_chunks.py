@@ -159,3 +159,19 @@ def test_the_held_out_scenes_are_played() -> None:
     again = evaluate(policy, env, scenes=(seeds, episodes))
     assert np.array_equal(played.returns, again.returns)
     assert "limit" in env.name and find_task("stack-three").limit == 400
+
+
+def test_clouds_are_in_the_frame_too() -> None:
+    world, hand = (
+        ManipulationChunks("stack-three", frame, observation="cloud", points=16, limit=4)
+        for frame in ("world", "gripper")
+    )
+    a, b = world.reset_batch(SEEDS[:1], EPISODES[:1]), hand.reset_batch(SEEDS[:1], EPISODES[:1])
+    one, two = world.observe_batch(a), hand.observe_batch(b)
+    assert one["state"].shape == (1, 2, 11) and one["cloud"].shape == (1, 2, 16, 6)
+    at, turn = one["state"][0, -1, :3], one["state"][0, -1, 3:9].reshape(2, 3)
+    rotation = np.stack([*turn, np.cross(*turn)], axis=1)
+    np.testing.assert_allclose((one["cloud"][0, -1, :, :3] - at) @ rotation, two["cloud"][0, -1, :, :3], atol=1e-5)
+    assert np.array_equal(one["cloud"][..., 3:], two["cloud"][..., 3:])  # colours stay
+    step = hand.step_chunk(b, np.asarray(hand.form.into(down(a), hand.form.history(hand._histories(b))[1])))
+    assert step.truncated.all() and step.state["seen/cloud"].shape == (1, 2, 16, 6)

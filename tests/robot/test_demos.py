@@ -45,6 +45,12 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert len(read_demonstrations(path, limit=1)) == 1
 
 
+def test_many_demonstrations_fit_into_a_file(tmp_path: Path) -> None:
+    """Once its cache is full, h5py reads back what it has written: the temporary file must allow it."""
+    demo = random_demo(1)
+    assert len(read_demonstrations(write_demonstrations(tmp_path / "a.hdf5", TASK, [demo] * 400), limit=2)) == 2
+
+
 def mimicgen_file(path: Path, delta: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """A small file in the layout of robomimic and MimicGen (robosuite 1.4); its actions and eef positions."""
     import h5py

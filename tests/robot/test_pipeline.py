@@ -121,6 +121,7 @@ def test_demonstrations_are_made_where_there_are_none(tmp_path: Path, monkeypatc
         ))  # fmt: skip
 
 
+@pytest.mark.slow
 def test_clouds_go_through_the_whole_pipeline(demos: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["train", "robot", "--frame", "gripper", "--preset", "smoke", "--out", "cloud", "--observation", "cloud"]
     command += ["--points", "16", "--demonstrations", "1", "--workers", "0", "--json"]
