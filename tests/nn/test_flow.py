@@ -307,6 +307,34 @@ def test_imitation_resumes_to_the_same_bits() -> None:
     assert all(torch.equal(a, b) for a, b in zip(one.average.buffers(), one.policy.buffers(), strict=True))
 
 
+def test_the_direct_trunk_ends_where_it_predicts() -> None:
+    """Euler's last step is x + h (m − x) / h = m: what is predicted there is what is done, whatever the noise."""
+    config = replace(MLP, trunk="direct")
+    policy = policy_of(config)
+    seen, noise = observation(config, 3), torch.randn(3, *policy.noise_shape)
+    tokens = policy.encode(seen)
+    velocity, x = policy.velocity(tokens), noise[:, 0]
+    for k in range(3):
+        x = x + 0.25 * velocity(x, torch.full((3,), 0.25 * k))
+    last = torch.full((3,), 0.75)
+    end = x + 0.25 * velocity(x, last)  # = the MLP's own output at (x, 3/4)
+    own = super(type(policy.trunk), policy.trunk).forward(x, last, policy.trunk.memory(tokens))
+    assert torch.allclose(end, own, atol=1e-5)
+    assert torch.allclose(policy.act(seen, noise), policy.executed(own), atol=1e-5)
+    beyond = policy.trunk(x, torch.ones(3), policy.trunk.memory(tokens))
+    assert torch.isfinite(beyond).all()  # the divisor stays at half a step
+
+
+def test_times_of_the_grid_are_the_samplers() -> None:
+    data, seen = np.zeros((20, *MLP.chunk)), observation(MLP, 20)
+    job = Imitation(FlowPolicy(MLP), ImitationConfig(steps=3, batch=64, time="grid"), seen, data)
+    met: list[torch.Tensor] = []
+    plain = job.policy.matching_loss
+    job.policy.matching_loss = lambda *args: (met.append(args[3]), plain(*args))[1]  # type: ignore[method-assign]
+    job.update()
+    assert sorted(set(met[0].tolist())) == [0.0, 0.25, 0.5, 0.75]
+
+
 def test_rates_of_imitation() -> None:
     config = ImitationConfig(steps=100, warmup=10, learning_rate=1.0)
     assert config.rate(0) == pytest.approx(0.1) and config.rate(9) == 1.0 and config.rate(10) == 1.0
