@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,13 +65,13 @@ class NumberedEnv(gym.Env[Any, Any]):
         return self._seed, self._episode
 
 
-class NumberedVectorEnv(VectorEnv[Any, Any, Any]):
+class NumberedVectorEnv(VectorEnv[Any, Any, Any], ABC):
     """Many games in one batch; row i equals a single environment reset with seed ``seed + i``.
 
     All three autoreset modes of Gymnasium 1.x are kept to: ``NEXT_STEP`` (default; the step after the end of an episode
     ignores its action, resets and gives reward 0), ``SAME_STEP`` (the step that ends an episode returns the first
     observation of the next one, and the last one as ``info["final_obs"]``) and ``DISABLED`` (``reset`` with
-    ``options={"reset_mask": mask}``). A subclass gives the five methods at the end.
+    ``options={"reset_mask": mask}``). A subclass gives the methods at the end.
 
     Args:
         num_envs: games in the batch.
@@ -181,26 +182,26 @@ class NumberedVectorEnv(VectorEnv[Any, Any, Any]):
 
     # ------------------------------------------------------------------ a game gives these
 
+    @abstractmethod
     def begin(self, seeds: AnyArray, episodes: IntArray) -> Any:
         """States at the start of episodes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def replace(self, state: Any, mask: BoolArray, seeds: AnyArray, episodes: IntArray) -> Any:
         """The states with those of the mask at the start of their episodes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def advance(self, state: Any, actions: Any) -> tuple[Any, AnyArray, BoolArray, BoolArray, dict[str, AnyArray]]:
         """States after an action each, rewards, terminated, truncated, columns of ``info``; the arrays are fresh."""
-        raise NotImplementedError
 
+    @abstractmethod
     def observe(self, state: Any) -> Any:
         """Observations of all rows, not shared with the state."""
-        raise NotImplementedError
 
+    @abstractmethod
     def row(self, state: Any, i: int) -> Any:
         """The observation of one row."""
-        raise NotImplementedError
 
+    @abstractmethod
     def draw(self, state: Any, i: int) -> Any:
         """The picture of one row."""
-        raise NotImplementedError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -178,6 +178,15 @@ def _first_setting(columns: Mapping[str, Any], chosen: BoolArray) -> BoolArray:
     return chosen
 
 
+def _cubes_and_arms(columns: Mapping[str, Any]) -> Iterator[tuple[int, str, BoolArray]]:
+    """Every cube and arm of a table, with its rows of the first setting."""
+    for n in np.unique(columns["n"]):
+        for arm in ARMS:
+            chosen = _first_setting(columns, (columns["n"] == n) & (columns["arm"] == arm))
+            if chosen.any():
+                yield int(n), arm, chosen
+
+
 def by_depth(results: Results, n: int, kind: str = "davi") -> dict[str, dict[str, FloatArray]]:
     """Errors and biases against depth, mean over seeds, per arm: the columns ``depth``, ``rmse``, ``bias``, ``greedy``.
 
@@ -213,20 +222,14 @@ def solve_rates(results: Results) -> list[dict[str, Any]]:
         return []
     columns = results.table("solve_rates")
     out = []
-    for n in np.unique(columns["n"]):
-        for arm in ARMS:
-            chosen = _first_setting(columns, (columns["n"] == n) & (columns["arm"] == arm))
-            if not chosen.any():
-                continue
-            last = chosen & (columns["states_so_far"] == columns["states_so_far"][chosen].max())
-            for depth in np.unique(columns["depth"][last]):
-                here = last & (columns["depth"] == depth)
-                solved, tried = int(columns["solved"][here].sum()), int(columns["tried"][here].sum())
-                _, low, high = wilson(solved, tried)
-                out.append(
-                    {"n": int(n), "arm": arm, "depth": int(depth), "solved": solved, "tried": tried}
-                    | {"low": low, "high": high}
-                )
+    for n, arm, chosen in _cubes_and_arms(columns):
+        last = chosen & (columns["states_so_far"] == columns["states_so_far"][chosen].max())
+        for depth in np.unique(columns["depth"][last]):
+            here = last & (columns["depth"] == depth)
+            solved, tried = int(columns["solved"][here].sum()), int(columns["tried"][here].sum())
+            interval = wilson(solved, tried)
+            row = {"n": n, "arm": arm, "depth": int(depth), "solved": solved, "tried": tried}
+            out.append(row | {"low": interval.low, "high": interval.high})
     return out
 
 
@@ -259,20 +262,16 @@ def curves(results: Results) -> list[Curve]:
         return []
     columns = results.table("curve")
     out = []
-    for n in np.unique(columns["n"]):
-        for arm in ARMS:
-            chosen = _first_setting(columns, (columns["n"] == n) & (columns["arm"] == arm))
-            if not chosen.any():
-                continue
-            seeds = np.unique(columns["seed"][chosen])
-            states = np.unique(columns["states_so_far"][chosen])
-            of = {
-                key: np.stack([columns[key][chosen & (columns["seed"] == s)] for s in seeds]).astype(np.float64)
-                for key in ("greedy", "rmse")
-            }
-            rng = np.random.default_rng(0)
-            drawn = of["greedy"][rng.integers(len(seeds), size=(1_000, len(seeds)))].mean(axis=1)
-            low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
-            mean, error = of["greedy"].mean(axis=0), of["rmse"].mean(axis=0)
-            out.append(Curve(int(n), arm, len(seeds), states, mean, error, low, high))
+    for n, arm, chosen in _cubes_and_arms(columns):
+        seeds = np.unique(columns["seed"][chosen])
+        states = np.unique(columns["states_so_far"][chosen])
+        of = {
+            key: np.stack([columns[key][chosen & (columns["seed"] == s)] for s in seeds]).astype(np.float64)
+            for key in ("greedy", "rmse")
+        }
+        rng = np.random.default_rng(0)
+        drawn = of["greedy"][rng.integers(len(seeds), size=(1_000, len(seeds)))].mean(axis=1)
+        low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+        mean, error = of["greedy"].mean(axis=0), of["rmse"].mean(axis=0)
+        out.append(Curve(n, arm, len(seeds), states, mean, error, low, high))
     return out
