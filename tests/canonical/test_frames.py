@@ -10,7 +10,16 @@ from burnside.canonical import CanonicalEnv, Canonicalizer, CanonicalVectorEnv
 from burnside.canonical.frames import FRAMES, POSE_ACTION, FrameForm, cloud_layout, planar_frames, pose_frames
 from burnside.envs.planar import PlanarSpec, expert, observe, reset, step, to_frame, to_world
 from burnside.errors import InvalidParameter, UnknownName
-from burnside.groups.rigid import Layout, act_poses, invert, motion_to_pose9, pose9_to_motion, rigid, so2_exp
+from burnside.groups.rigid import (
+    SPATIAL_FRAMES,
+    Layout,
+    act_poses,
+    invert,
+    motion_to_pose9,
+    pose9_to_motion,
+    rigid,
+    so2_exp,
+)
 
 torch = pytest.importorskip("torch")
 PUSH, STACK = (PlanarSpec(task, (1.0, 3.0), dtype="float64") for task in ("push", "stack"))
@@ -56,13 +65,18 @@ def test_planar_form_equals_what_the_environment_shows(spec: PlanarSpec, frame: 
 
 
 @pytest.mark.parametrize("frame", FRAMES)
-def test_round_trips(frame: str) -> None:
+def test_round_trips_of_the_plane(frame: str) -> None:
     rng = np.random.default_rng(0)
     form, state = planar_frames(PUSH, frame), reset(PUSH, 2, n=20)
     x_bar, g = form(state.x)
     assert np.allclose(form.act(invert(g), x_bar), state.x, atol=1e-14)
     chunk = rng.normal(size=(20, 16, 3))
     assert np.allclose(form.undo(form.into(chunk, g), g), chunk, atol=1e-14)
+
+
+@pytest.mark.parametrize("frame", SPATIAL_FRAMES)
+def test_round_trips_of_space(frame: str) -> None:
+    rng = np.random.default_rng(0)
     space = pose_frames(frame, cloud=6, base=BASE)
     x = spatial(rng, 4, 2)
     x_bar, g = space.history(x)
@@ -128,6 +142,45 @@ def test_space_forgets_motions_in_the_gripper_frame_only() -> None:
     here = pose_frames("relative", cloud=6).history(x)[0]
     shifted = moved(rigid(np.eye(3), [1.0, 2.0, 3.0]), x)
     assert np.allclose(pose_frames("relative", cloud=6).history(shifted)[0]["cloud"], here["cloud"], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("frame", "keeps"),
+    [("azimuth", ()), ("upright", ("slide",)), ("gripper", ("slide", "lift", "tilt")), ("relative", ("lift",))],
+)
+def test_frames_that_know_the_vertical(frame: str, keeps: tuple[str, ...]) -> None:
+    """What each frame makes equal: turns about the base's axis, motions along the ground, and what gravity breaks."""
+    x = spatial(np.random.default_rng(6), 3, 2)
+    turn = Rotation.from_euler("z", 40, degrees=True).as_matrix()
+    axis = BASE[:3, 3]
+    motions = {
+        "axis": rigid(turn, axis - turn @ axis),
+        "slide": rigid(turn, [0.3, -0.2, 0.0]),
+        "lift": rigid(np.eye(3), [0.0, 0.0, 0.1]),
+        "tilt": rigid(Rotation.from_euler("x", 10, degrees=True).as_matrix(), np.zeros(3)),
+    }
+    form = pose_frames(frame, cloud=6, base=BASE)
+    chunk = np.random.default_rng(7).normal(size=(3, 16, 10))
+    here, h = form.history(x)
+    expected = {*keeps, *(() if frame == "relative" else ("axis",))}
+    for name, g in motions.items():
+        there, k = form.history(moved(g, x))
+        same = all(np.allclose(here[key], there[key], atol=1e-12) for key in x)
+        assert same == (name in expected), name
+        if same:
+            assert np.allclose(form.undo(chunk, k), POSE_ACTION.act(g, form.undo(chunk, h)), atol=1e-12)
+
+
+def test_hand_computed_upright_frames() -> None:
+    """A hand at (1, 1, 2) that points down with its x axis along y; the base stands at (1, 0)."""
+    state = np.array([1, 1, 2, 0, 1, 0, 1, 0, 0, 0.0, 0.0])
+    cloud = np.array([[1, 3, 2, 0, 0, 0.0]])
+    seen, _ = pose_frames("upright", cloud=6)({"state": state, "cloud": cloud})
+    assert np.allclose(seen["state"][:9], [0, 0, 2, 1, 0, 0, 0, -1, 0]) and np.allclose(seen["cloud"][0, :3], [2, 0, 2])
+    seen, _ = pose_frames("azimuth", cloud=6, base=rigid(np.eye(3), [1.0, 0, 5.0]))({"state": state, "cloud": cloud})
+    assert np.allclose(seen["state"][:3], [1, 0, 2]) and np.allclose(seen["cloud"][0, :3], [3, 0, 2])
+    straight_up = np.array([0, 0, 1, 0, 0, 1, 0, 1, 0, 0.0, 0.0])  # its x axis has no heading
+    assert np.allclose(pose_frames("upright", cloud=6).pose({"state": straight_up})[:3, :3], np.eye(3))
 
 
 def test_history_is_seen_from_its_latest_step() -> None:
@@ -210,6 +263,8 @@ def test_vector_wrapper_uses_the_declared_form() -> None:
 def test_bad_input_is_explained() -> None:
     with pytest.raises(UnknownName, match="did you mean 'gripper'"):
         pose_frames("griper")
+    with pytest.raises(UnknownName, match="frame"):
+        planar_frames(PUSH, "upright")  # the plane has no vertical
     with pytest.raises(UnknownName, match="known: base, gripper, relative, robot, world"):
         planar_frames(PUSH, "camera")
     with pytest.raises(UnknownName, match="frame"):

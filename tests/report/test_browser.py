@@ -79,11 +79,33 @@ def test_it_renders(page: Any) -> None:
     assert page.title().startswith("Burnside")
     sections = page.locator("main > section").count()
     assert sections >= 2 and page.locator("section#claims article").count() == len(load())
-    links = page.locator("nav.toc a")
-    assert links.count() == sections
-    links.nth(1).click()
-    assert page.url.endswith("#theory") and page.evaluate("window.scrollY") > 1000
+    assert page.locator("nav.toc a").count() == sections + 1, "a tab for each, and one for everything"
     assert page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id).filter(x => !x).length") == 0
+
+
+def test_tabs_show_one_section_or_everything(page: Any) -> None:
+    tabs, sections = page.locator("nav.tabs [role=tab]"), page.locator("main > section")
+    chosen = page.locator("nav.tabs [aria-selected=true]")
+    assert chosen.inner_text() == "Everything" and all(s.is_visible() for s in sections.all())
+    page.locator("nav.tabs a[href='#theory']").click()
+    assert page.url.endswith("#theory") and page.locator("section#theory").is_visible()
+    assert not page.locator("section#claims").is_visible() and chosen.count() == 1
+    page.keyboard.press("ArrowLeft")
+    assert page.locator("section#claims").is_visible() and not page.locator("section#theory").is_visible()
+    page.evaluate("location.hash = 'theory'")  # as a link inside the page does
+    page.wait_for_function("document.querySelector('section#theory').checkVisibility()")
+    page.emulate_media(media="print")
+    assert all(s.is_visible() for s in sections.all()), "paper shows everything"
+    page.emulate_media(media="screen")
+    chosen.focus()
+    page.keyboard.press("Home")
+    assert all(s.is_visible() for s in sections.all()) and "#" not in page.url
+    page.mouse.wheel(0, 5000)
+    page.wait_for_function("window.scrollY > 1000")
+    assert tabs.first.bounding_box()["y"] < 60, "the bar stays in sight"
+    page.locator("nav.tabs a[href='#theory']").click()
+    page.reload()
+    assert page.locator("section#theory").is_visible() and not page.locator("section#claims").is_visible()
 
 
 def test_curves_are_switched_off_and_on(browser: Any, tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def pose_frames(
             the whole layout, in which these two must occur. Default: two numbers, the fingers.
         cloud: numbers per point, 3 or with colours 6; None: no cloud.
         action: default xyz, rot6d, gripper.
-        base: pose of the robot's base, for the frame ``base``.
+        base: pose of the robot's base, for the frames ``base`` and ``azimuth``.
 
     >>> import numpy as np
     >>> form = pose_frames("gripper", cloud=6)

@@ -25,7 +25,7 @@ class TrainRobot:
     """Which task."""
     stage: Literal["imitate", "finetune"] = "imitate"
     """imitate: learn from demonstrations. finetune: go on with PPO from the policy that imitation left there."""
-    frame: Literal["world", "base", "gripper"] = "gripper"
+    frame: Literal["world", "base", "azimuth", "relative", "upright", "gripper"] = "gripper"
     """In which frame observations and actions are."""
     preset: PresetName = "laptop"
     """How much: smoke (seconds), laptop (minutes), study (what the study runs), paper (the paper's full scale)."""

@@ -17,6 +17,7 @@ from burnside._files import write_text
 from burnside.report import style
 from burnside.report.arms import ARMS_CSS, ARMS_JS, controls
 from burnside.report.style import PAGE_CSS
+from burnside.report.tabs import TABS_CSS, TABS_JS
 
 if TYPE_CHECKING:
     from burnside.report.graphs import Node, Orbit, Panel, Scene
@@ -79,13 +80,15 @@ class Page:
     (True, True)
     """
 
-    def __init__(self, title: str, *, lead: object = "", contents: bool = True) -> None:
+    def __init__(self, title: str, *, lead: object = "", contents: bool = True, tabs: bool = False) -> None:
         self.title = title
         self.contents = contents
         self._parts: list[str] = [f"<p>{escape(lead)}</p>"] if lead else []
         self._sections: list[tuple[str, str, list[str]]] = []
         self._styles: list[str] = [PAGE_CSS]
         self._scripts: list[str] = []
+        if tabs:
+            self.style(TABS_CSS).script(TABS_JS)
 
     def section(self, title: str, html: str = "", id: str | None = None) -> Page:
         """Start a section; what is added next goes into it."""

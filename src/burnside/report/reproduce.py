@@ -129,6 +129,7 @@ def reproduce(
     page = Page(
         "Burnside: sample complexity under symmetry",
         lead=f"What this machine computed with the preset '{preset}'. Every table says how to get it again.",
+        tabs=True,
     )
     ledger_section(page, load())
     outcome = Outcome(Path(out) / "index.html")

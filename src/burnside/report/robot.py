@@ -16,7 +16,14 @@ from burnside.runs import Results, committed, read_results
 
 __all__ = ["demonstrations_plot", "finetune_plot", "has_simulator", "robot_part", "show"]
 
-_COLOURS = {"world": "#d55e00", "base": "#009e73", "gripper": "#0072b2"}
+_COLOURS = {
+    "world": "#d55e00",
+    "base": "#009e73",
+    "azimuth": "#cc79a7",
+    "relative": "#8a8a8a",
+    "upright": "#e69f00",
+    "gripper": "#0072b2",
+}
 _NEEDED = ("mujoco", "robosuite", "h5py", "fpsample", "torch")
 
 
@@ -126,7 +133,7 @@ def demonstrations_plot(rows: list[dict[str, Any]], suffix: str = "") -> Plot | 
                 y = [100 * row["success"] for row in chosen]
                 ends = [[100 * (r["success"] - r["success_low"]) for r in chosen],
                         [100 * (r["success_high"] - r["success"]) for r in chosen]]  # fmt: skip
-                x = [row["demos"] * 1.04 ** (k - 1) for row in chosen]  # side by side
+                x = [row["demos"] * 1.02 ** (k - 2) for row in chosen]  # side by side
                 axes.errorbar(x, y, ends, color=_COLOURS[arm], marker="o", markersize=3, capsize=2, label=arm)
             axes.set(xscale="log", xlabel="demonstrations", title=task, ylim=(-2, 102))
         panels[0].set_ylabel("success, %")

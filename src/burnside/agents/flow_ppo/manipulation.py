@@ -18,13 +18,12 @@ from burnside.agents.gaussian_ppo.env import State
 from burnside.envs.manipulation.demos import Demonstration
 from burnside.envs.manipulation.observations import ACTION_LAYOUT, frame_form, landmark_points, state_layout
 from burnside.envs.manipulation.pool import ScenePool
-from burnside.envs.manipulation.tasks import EVALUATION_SCENES, EVALUATION_SEED, find_task
+from burnside.envs.manipulation.tasks import EVALUATION_SCENES, EVALUATION_SEED, FRAMES, find_task
 from burnside.errors import InvalidParameter, UnknownName
 from burnside.nn.flow.config import FlowConfig
 
-__all__ = ["FRAMES", "ManipulationChunks", "evaluation_scenes", "manipulation_chunks"]
+__all__ = ["ManipulationChunks", "evaluation_scenes", "manipulation_chunks"]
 
-FRAMES = ("world", "base", "gripper")
 _ENDS = ("reward", "terminated", "truncated", "taken")
 
 
@@ -44,7 +43,7 @@ class ManipulationChunks:
 
     Args:
         task: "stack-three" or "nut-assembly".
-        frame: "world", "base" or "gripper".
+        frame: one of :data:`burnside.envs.manipulation.tasks.FRAMES`.
         n_obs: observation steps in a history; at the start the first one is repeated.
         observation: "state" or "cloud".
         points: size of the cloud.

@@ -63,7 +63,7 @@ def frame_form(task: Task, frame: str, cloud: bool = False) -> FrameForm:
 
     Args:
         task: the task.
-        frame: "world", "base", "relative" or "gripper".
+        frame: one of :data:`burnside.envs.manipulation.tasks.FRAMES`.
         cloud: whether observations are dictionaries with a cloud, as the environment gives them; otherwise the state
             vector alone.
     """

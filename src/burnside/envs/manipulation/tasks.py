@@ -10,13 +10,16 @@ from dataclasses import dataclass
 
 from burnside.errors import InvalidParameter, UnknownName
 
-__all__ = ["EVALUATION_SCENES", "EVALUATION_SEED", "TASKS", "Placement", "Task", "find_task"]
+__all__ = ["EVALUATION_SCENES", "EVALUATION_SEED", "FRAMES", "TASKS", "Placement", "Task", "find_task"]
 
 EVALUATION_SEED = 100_000
 """Scenes for evaluation have the seeds from here on; training and demonstrations stay below."""
 
 EVALUATION_SCENES = 50
 """How many held-out scenes an evaluation plays."""
+
+FRAMES = ("world", "base", "azimuth", "relative", "upright", "gripper")
+"""Frames for observations and actions, see :class:`burnside.groups.rigid.FrameForm`; App. C compares the ends."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from burnside.groups.rigid.exponential import (
     so3_exp,
     so3_log,
 )
-from burnside.groups.rigid.frames import FRAMES, FrameForm
+from burnside.groups.rigid.frames import FRAMES, SPATIAL_FRAMES, FrameForm
 from burnside.groups.rigid.layout import KINDS, Layout
 from burnside.groups.rigid.motions import (
     act_points,
@@ -55,6 +55,7 @@ from burnside.groups.rigid.rotations import (
 __all__ = [
     "FRAMES",
     "KINDS",
+    "SPATIAL_FRAMES",
     "FrameForm",
     "Layout",
     "act_points",

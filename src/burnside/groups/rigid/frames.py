@@ -7,7 +7,11 @@ A frame is a pose F in the world; seen from it, ``x`` is ``F⁻¹·x``. Frames:
 - ``robot`` (for arms also called ``gripper``): the pose of the robot in the *latest* observation. All observations of
   a history and all actions of a chunk share it, so that the motions between them stay what they are. This is a
   canonical form: everything on an orbit of SE(d) looks the same;
-- ``relative``: the place of the robot, but the orientation of the world: the form for translations alone.
+- ``relative``: the place of the robot, but the orientation of the world: the form for translations alone;
+- ``upright`` (space only): the robot's place on the ground and its heading there, so heights and the vertical stay: the
+  form for the motions that gravity and a table leave, SE(2);
+- ``azimuth`` (space only): the vertical axis of the base, turned so that the robot is straight ahead: the form for
+  rotations about that axis, which an arm on a fixed base has exactly.
 """
 
 from __future__ import annotations
@@ -24,10 +28,13 @@ from burnside.groups.rigid.layout import Layout
 from burnside.groups.rigid.motions import identity, invert, is_motion, rigid
 from burnside.groups.rigid.rotations import rot6d_to_matrix
 
-__all__ = ["FRAMES", "FrameForm"]
+__all__ = ["FRAMES", "SPATIAL_FRAMES", "FrameForm"]
 
 #: The names of frames; ``gripper`` is another name for ``robot``.
 FRAMES = ("world", "base", "relative", "robot", "gripper")
+_UPRIGHT = ("azimuth", "upright")
+#: Those of space, where there is a vertical.
+SPATIAL_FRAMES = (*FRAMES, *_UPRIGHT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +45,7 @@ class FrameForm:
         observation: what the numbers of an observation are; a dictionary of layouts for a dictionary of arrays. An
             array may have axes of its own between the shared leading ones and the last (the points of a cloud).
         action: what the numbers of an action are.
-        frame: one of :data:`FRAMES`.
+        frame: one of :data:`FRAMES`, in space of :data:`SPATIAL_FRAMES`.
         position: the part that is the place of the robot, a point.
         orientation: the part that is its orientation, a heading (plane) or a rot6d (space).
         state: the key of the array with these two parts, where the observation is a dictionary.
@@ -62,8 +69,9 @@ class FrameForm:
     base: Any = None
 
     def __post_init__(self) -> None:
-        if self.frame not in FRAMES:
-            raise UnknownName("frame", str(self.frame), FRAMES)
+        known = FRAMES if self.d == 2 else SPATIAL_FRAMES
+        if self.frame not in known:
+            raise UnknownName("frame", str(self.frame), known)
         layouts = [self._pose_layout, self.action]
         if isinstance(self.observation, Mapping):
             layouts += list(self.observation.values())
@@ -111,6 +119,8 @@ class FrameForm:
         if xp is np:
             seen = seen.astype(np.float64)  # the frame is exact to rounding, whatever the observation is stored in
         place, look = seen[..., layout.slice(self.position)], seen[..., layout.slice(self.orientation)]
+        if self.frame in _UPRIGHT:
+            return self._upright_pose(place, look)
         if self.frame == "relative":
             turn = as_like(np.broadcast_to(np.eye(self.d), (*lead, self.d, self.d)), seen)
         elif self.d == 2:
@@ -120,6 +130,24 @@ class FrameForm:
         else:
             turn = rot6d_to_matrix(look)
         return rigid(turn, place)
+
+    def _upright_pose(self, place: Any, look: Any) -> Any:
+        """The frames that keep the vertical: their z axis is the world's, their origin is on the ground."""
+        xp = namespace(place)
+        if self.frame == "azimuth":
+            base = as_like(np.zeros(3) if self.base is None else np.asarray(self.base)[:3, 3], place)
+            origin, ahead = base + xp.zeros_like(place), (place - base)[..., :2]
+        else:
+            origin, ahead = place, rot6d_to_matrix(look)[..., :2, 0]  # where the x axis of the robot points
+        length = xp.sqrt((ahead * ahead).sum(axis=-1))
+        vertical = length < 1e-9  # no heading: take the world's
+        safe = xp.where(vertical, xp.ones_like(length), length)
+        c = xp.where(vertical, xp.ones_like(length), ahead[..., 0] / safe)
+        s = xp.where(vertical, xp.zeros_like(length), ahead[..., 1] / safe)
+        o, one = xp.zeros_like(c), xp.ones_like(c)
+        turn = xp.stack([xp.stack(row, axis=-1) for row in ([c, -s, o], [s, c, o], [o, o, one])], axis=-2)
+        ground = xp.stack([origin[..., 0], origin[..., 1], o], axis=-1)
+        return rigid(turn, ground)
 
     def __call__(self, x: Any) -> tuple[Any, Any]:
         """``(x̄, g)`` of single observations, with ``x̄ = g·x`` and ``g = F⁻¹``."""

@@ -1,0 +1,80 @@
+"""Tabs over the sections of a page: the list of contents becomes a bar that shows one section, or everything.
+
+Without the script the list stays what it is, a list of links; in print every section is shown. A link into a section
+that is hidden (from the ledger to an experiment, from outside by ``#name``) opens its tab.
+"""
+
+from __future__ import annotations
+
+__all__ = ["TABS_CSS", "TABS_JS"]
+
+TABS_CSS = """
+nav.tabs{position:sticky;top:0;z-index:5;padding:.35rem .5rem;box-shadow:0 1px 0 var(--line)}
+nav.tabs ol{display:flex;gap:.25rem;columns:auto;list-style:none;padding:0;margin:0;overflow-x:auto}
+nav.tabs a{display:block;white-space:nowrap;padding:.3rem .7rem;border-radius:.4rem;text-decoration:none;
+font-size:.9rem}
+nav.tabs a[aria-selected=true]{background:var(--ink);color:var(--paper)}
+main.tabbed>section.away{display:none}
+main.tabbed>section{scroll-margin-top:3.5rem}
+@media print{main.tabbed>section.away{display:block}}
+"""
+
+TABS_JS = """
+(() => {
+  const nav = document.querySelector('nav.toc'), main = document.querySelector('main');
+  if (!nav || !main) return;
+  const list = nav.querySelector('ol'), all = document.createElement('li');
+  all.innerHTML = '<a href="#">Everything</a>';
+  all.setAttribute('role', 'presentation');
+  list.prepend(all);
+  const mark = document.createElement('span');
+  nav.before(mark);
+  nav.classList.add('tabs');
+  main.classList.add('tabbed');
+  list.setAttribute('role', 'tablist');
+  const tabs = [...list.querySelectorAll('a')], sections = [...main.querySelectorAll(':scope > section')];
+  const key = (tab) => decodeURIComponent(tab.getAttribute('href').slice(1));
+  for (const tab of tabs) {
+    tab.setAttribute('role', 'tab');
+    tab.parentElement.setAttribute('role', 'presentation');
+    if (key(tab)) tab.setAttribute('aria-controls', key(tab));
+  }
+  const show = (name) => {
+    for (const tab of tabs) {
+      const on = key(tab) === name;
+      tab.setAttribute('aria-selected', on);
+      tab.tabIndex = on ? 0 : -1;
+      if (on) list.scrollTo({left: tab.offsetLeft - list.offsetLeft - 40});
+    }
+    for (const s of sections) s.classList.toggle('away', name !== '' && s.id !== name);
+  };
+  const choose = (tab) => {
+    show(key(tab));
+    history.replaceState(null, '', key(tab) ? tab.getAttribute('href') : location.pathname + location.search);
+    if (nav.getBoundingClientRect().top <= 0) mark.scrollIntoView();  // the section begins below the bar
+  };
+  tabs.forEach((tab, k) => {
+    tab.addEventListener('click', (event) => { event.preventDefault(); choose(tab); });
+    tab.addEventListener('keydown', (event) => {
+      const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
+      const to = event.key === 'Home' ? 0 : event.key === 'End' ? tabs.length - 1 : k + (step || 0);
+      if (to === k && event.key !== ' ') return;
+      event.preventDefault();
+      const next = tabs[(to + tabs.length) % tabs.length];
+      next.focus();
+      choose(next);
+    });
+  });
+  const follow = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const section = target && sections.find((s) => s.contains(target));
+    if (!section || !section.classList.contains('away')) return;
+    show(section.id);
+    target.scrollIntoView();
+  };
+  addEventListener('hashchange', follow);
+  show('');
+  const first = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (first && sections.includes(first)) show(first.id);
+})();
+"""
