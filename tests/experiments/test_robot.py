@@ -81,15 +81,18 @@ def test_curves() -> None:
     assert found["success"].tolist() == [0.0, 1.0]
     assert training_curve([])["success"].size == 0
     columns = {
-        **{key: np.array([value] * 4) for key, value in (("task", "stack-three"), ("observation", "state"))},
-        "arm": np.array(["world"] * 4),
-        "seed": np.array([0, 0, 1, 1]),
-        "cell": np.array(["a", "a", "b", "b"]),
-        "env_steps": np.array([0, 100, 0, 120]),
-        "successes": np.array([10, 20, 20, 40]),
+        **{key: np.array([value] * 6) for key, value in (("task", "stack-three"), ("observation", "state"))},
+        "arm": np.array(["world"] * 6),
+        "demos": np.array([500, 500, 500, 500, 100, 100]),
+        "seed": np.array([0, 0, 1, 1, 0, 0]),
+        "cell": np.array(["a", "a", "b", "b", "c", "c"]),
+        "env_steps": np.array([0, 100, 0, 120, 0, 90]),
+        "successes": np.array([10, 20, 20, 40, 5, 50]),
     }
-    results = Results([row("world", 0, 10, 20), row("world", 1, 20, 40)], (), {}, {"finetune": columns})
-    (curve,) = finetune_curves(results)
+    cells = [row("world", 0, 10, 20), row("world", 1, 20, 40), row("world", 0, 5, 50, demos=100)]
+    fewer, curve = finetune_curves(Results(cells, (), {}, {"finetune": columns}))
+    assert (fewer.demos, curve.demos) == (100, 500), "the same seed from other demonstrations is another run"
+    assert fewer.mean.tolist() == [0.1, 1.0] and fewer.seeds == 1
     assert curve.env_steps.tolist() == [0, 110] and curve.mean.tolist() == [0.3, 0.6] and curve.seeds == 2
     assert (curve.low < curve.mean).all() and (curve.mean < curve.high).all()
 

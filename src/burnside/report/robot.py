@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from burnside.experiments.robot import Robot
-from burnside.experiments.robot.analysis import finetune_curves, table, training_curves
+from burnside.experiments.robot.analysis import Curve, finetune_curves, table, training_curves
 from burnside.experiments.robot.config import ARMS
 from burnside.report.page import Page
 from burnside.report.parts import Report, run_sweep
@@ -76,8 +76,8 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
     )
     if tuned:
         page.table(
-            ["task", "sees", "frame", "seeds", "before", "after", "95 % (Wilson)", "gain in points", "95 % over seeds",
-             "training episodes at the end", "environment steps"],
+            ["task", "sees", "demonstrations", "frame", "seeds", "before", "after", "95 % (Wilson)", "gain in points",
+             "95 % over seeds", "training episodes at the end", "environment steps"],
             [_finetune_cells(row) for row in tuned],
             f"{caption}. PPO over the denoising chain, from those policies",
         )  # fmt: skip
@@ -103,7 +103,8 @@ def _imitation_cells(row: dict[str, Any]) -> list[object]:
 
 def _finetune_cells(row: dict[str, Any]) -> list[object]:
     return [
-        *(row["task"], row["observation"], row["arm"], row["seeds"], f"{row['before']:.1%}", f"{row['success']:.1%}"),
+        *(row["task"], row["observation"], row["demos"], row["arm"], row["seeds"]),
+        *(f"{row['before']:.1%}", f"{row['success']:.1%}"),
         _range(row["success_low"], row["success_high"]),
         f"{100 * row['gain']:.1f}",
         _range(row["gain_low"], row["gain_high"]),
@@ -147,6 +148,11 @@ def demonstrations_plot(rows: list[dict[str, Any]], suffix: str = "") -> Plot | 
     return plot(f"demonstrations-robot{suffix}", caption, draw, headers, data, size=size, watermark=_single(mine))
 
 
+def _marker(curves: list[Curve], curve: Curve) -> str:
+    """Another one for every number of demonstrations that an arm begins with."""
+    return "osD^v"[sorted({c.demos for c in curves if c.arm == curve.arm}).index(curve.demos) % 5]
+
+
 def finetune_plot(results: Results, suffix: str = "") -> Plot | None:
     """Fig. 5's form: success against environment steps, by task and frame; training episodes are thin."""
     found = [curve for curve in finetune_curves(results) if curve.observation == "state"]
@@ -159,18 +165,21 @@ def finetune_plot(results: Results, suffix: str = "") -> Plot | None:
         panels = figure.subplots(1, len(tasks), squeeze=False, sharey=True)[0]
         for axes, task in zip(panels, tasks, strict=True):
             for curve in (c for c in found if c.task == task):
-                colour = _COLOURS[curve.arm]
-                axes.plot(curve.env_steps, 100 * curve.mean, color=colour, marker="o", markersize=3, label=curve.arm)
+                colour, marker = _COLOURS[curve.arm], _marker(found, curve)
+                label = f"{curve.arm}, {curve.demos} demos"
+                axes.plot(curve.env_steps, 100 * curve.mean, color=colour, marker=marker, markersize=4, label=label)
                 axes.fill_between(curve.env_steps, 100 * curve.low, 100 * curve.high, color=colour, alpha=0.15, lw=0)
             for curve in (c for c in train if c.task == task):
-                label = f"{curve.arm}, training"
-                axes.plot(curve.env_steps, 100 * curve.mean, color=_COLOURS[curve.arm], lw=0.8, ls=":", label=label)
+                colour, marker = _COLOURS[curve.arm], _marker(found, curve)
+                label = f"{curve.arm}, {curve.demos}, training"
+                line = {"lw": 0.8, "ls": ":", "marker": marker, "markersize": 2}
+                axes.plot(curve.env_steps, 100 * curve.mean, color=colour, label=label, **line)
             axes.set(xlabel="environment steps", title=task, ylim=(-2, 102))
         panels[0].set_ylabel("success, %")
         panels[0].legend()
 
     rows = [
-        (kind, c.task, c.arm, c.seeds, *map(float, point))
+        (kind, c.task, c.arm, c.demos, c.seeds, *map(float, point))
         for kind, curves in (("test", found), ("training", train))
         for c in curves
         for point in zip(c.env_steps, c.mean, c.low, c.high, strict=True)
@@ -179,6 +188,6 @@ def finetune_plot(results: Results, suffix: str = "") -> Plot | None:
         "Fig. 5's form: success on held-out scenes while PPO fine-tunes, Wilson's 95 % intervals over all episodes; "
         "dotted: training episodes, with the noise of the sampler."
     )
-    headers = ("kind", "task", "arm", "seeds", "env_steps", "success", "low", "high")
+    headers = ("kind", "task", "arm", "demos", "seeds", "env_steps", "success", "low", "high")
     mark = "single seed" if min(curve.seeds for curve in found) < 2 else None
     return plot(f"fig5-robot{suffix}", caption, draw, headers, rows, size=(4.2 * len(tasks), 3.4), watermark=mark)

@@ -83,13 +83,14 @@ class Curve:
     """Success against environment steps.
 
     Attributes:
-        task, observation, arm, seeds: whose.
+        task, observation, demos, arm, seeds: whose; runs from different numbers of demonstrations are apart.
         env_steps: where the points are, mean over seeds.
         mean, low, high: success pooled over seeds, with Wilson's interval.
     """
 
     task: str
     observation: str
+    demos: int
     arm: str
     seeds: int
     env_steps: IntArray
@@ -99,7 +100,7 @@ class Curve:
 
 
 def finetune_curves(results: Results) -> list[Curve]:
-    """Tests on held-out scenes, one curve per task, observation and frame; seeds are compared test by test."""
+    """Tests on held-out scenes, one curve per task, observation, demonstrations and frame; seeds side by side."""
     return _curves(results, "finetune")
 
 
@@ -112,12 +113,10 @@ def _curves(results: Results, name: str) -> list[Curve]:
     if name not in results.tables:
         return []
     columns = results.table(name)
-    scenes = {(row["task"], row["observation"], row["arm"]): int(row["scenes"]) for row in results.rows}
     out = []
-    for key in sorted(scenes, key=lambda key: (key[1] != "state", key[0] != "stack-three", ARMS.index(key[2]))):
-        mine = np.logical_and.reduce(
-            [columns[n] == k for n, k in zip(("task", "observation", "arm"), key, strict=True)]
-        )
+    for key in _settings(results, True):
+        scenes = int(_of(results, key, tuned=True)[0]["scenes"])
+        mine = np.logical_and.reduce([columns[n] == k for n, k in zip(_KEYS, key, strict=True)])
         seeds = np.unique(columns["seed"][mine])
         if not seeds.size:
             continue
@@ -126,12 +125,12 @@ def _curves(results: Results, name: str) -> list[Curve]:
         at = np.stack([part["env_steps"][:length] for part in parts]).mean(axis=0)
         if name == "finetune":
             won = np.stack([part["successes"][:length] for part in parts]).sum(axis=0)
-            played = np.full(length, scenes[key] * len(seeds))
+            played = np.full(length, scenes * len(seeds))
         else:
             played = np.stack([part["episodes"][:length] for part in parts]).sum(axis=0)
             won = np.rint(sum(part["success"][:length] * part["episodes"][:length] for part in parts)).astype(np.int64)
         bands = [wilson(int(w), int(n)) for w, n in zip(won, played, strict=True)]
         low, high = np.array([b.low for b in bands]), np.array([b.high for b in bands])
-        task, observation, arm = map(str, key)
-        out.append(Curve(task, observation, arm, len(seeds), at.astype(np.int64), won / played, low, high))
+        task, observation, demos, arm = key
+        out.append(Curve(task, observation, demos, arm, len(seeds), at.astype(np.int64), won / played, low, high))
     return out
