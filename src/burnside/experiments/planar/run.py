@@ -118,7 +118,7 @@ def _imitation_cells(part: ImitationPlan) -> list[Cell]:
     return [
         Cell(
             EXPERIMENT,
-            {"kind": "imitation", **_student_settings(part, arm, demos, part.steps)},
+            {"kind": "imitation", **_student_settings(part, arm, demos, part.steps), "time": part.time},
             (seed,),
             label=f"{part.task} {arm}, {demos} demonstrations, seed {seed}",
             cost=15.0 * part.steps,
@@ -223,7 +223,8 @@ def _student(config: Mapping[str, Any], seed: int) -> tuple[Imitation, PlanarChu
     env = PlanarChunks(spec, str(config["arm"]), shape.n_obs)
     demos = demonstrate(spec, DEMONSTRATIONS + seed, n=int(config["demos"]), noise=float(config["noise"]))
     observations, actions = demonstration_chunks(env, demos, shape)
-    settings = ImitationConfig(steps=int(config["steps"]), warmup=min(100, int(config["steps"]) // 2))
+    steps, times = int(config["steps"]), str(config.get("time", "uniform"))
+    settings = ImitationConfig(steps=steps, warmup=min(100, steps // 2), time=times)
     return Imitation(FlowPolicy(shape, seed), settings, observations, actions, seed), env
 
 
