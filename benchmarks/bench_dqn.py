@@ -24,9 +24,9 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import t as student
 
-FOLDER = Path(__file__).parents[1] / ".bench"
+from benchmarks.environments import ONE_THREAD, TORCH, peer
+
 PEERS = Path(__file__).parent / "peers"
-TORCH = "torch==2.13.0"  # this spelling takes the CPU build where there is one
 PACKAGES = {
     "sb3": [TORCH, "stable-baselines3==2.9.2"],
     "sbx": [TORCH, "sbx-rl==0.28.0"],
@@ -43,36 +43,17 @@ TITLES = {
 ROUNDS = 5
 STEPS, WARM = 4_000, 1_000
 GATE_STEPS, GATE_SEEDS = 50_000, 4
-ONE_THREAD = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "NUMBA_NUM_THREADS": "1",
+ONE_XLA_THREAD = {
+    **ONE_THREAD,
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
     "JAX_PLATFORMS": "cpu",
 }
 
 
 def interpreter(name: str) -> tuple[Path | None, str]:
-    """The Python of a peer's environment, made if it is not there; or None and the reason."""
-    if name in ("ours", "eager", "products"):
-        return Path(sys.executable), ""
-    python = FOLDER / name / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-    check = [str(python), "-c", {"sb3": "import stable_baselines3", "sbx": "import sbx", "rejax": "import rejax"}[name]]
-    if python.exists() and subprocess.run(check, capture_output=True).returncode == 0:
-        return python, ""
-    FOLDER.mkdir(exist_ok=True)
-    (FOLDER / ".gitignore").write_text("*\n")
-    print(f"installing {', '.join(PACKAGES[name])} into {FOLDER.name}/{name} (once)", flush=True)
-    for command in (
-        [sys.executable, "-m", "venv", "--clear", str(FOLDER / name)],
-        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES[name]],
-        check,
-    ):
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            return None, (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-    return python, ""
+    """The Python that runs ours or a peer; or None and the reason."""
+    module = {"sb3": "stable_baselines3", "sbx": "sbx", "rejax": "rejax"}.get(name)
+    return (Path(sys.executable), "") if module is None else peer(name, PACKAGES[name], module)
 
 
 def command(name: str, python: Path, seeds: list[int], steps: int, warm: int, out: Path) -> list[str]:
@@ -87,7 +68,7 @@ def launch(
 ) -> tuple[list[dict[str, float]], list[Path]]:
     """One process per share of the seeds, at the same time."""
     outs = [folder / f"{name}-{'_'.join(map(str, share))}.npz" for share in shares]
-    env = {**os.environ, **ONE_THREAD}
+    env = {**os.environ, **ONE_XLA_THREAD}
     children = [
         subprocess.Popen(
             command(name, python, share, steps, warm, out),

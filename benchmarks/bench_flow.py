@@ -19,7 +19,8 @@ import time
 
 import numpy as np
 
-from benchmarks.bench_dqn import ONE_THREAD, PEERS, interpreter
+from benchmarks.bench_dqn import PEERS, interpreter
+from benchmarks.environments import ONE_THREAD
 
 ROUNDS, STEPS = 3, 400_000
 SHAPES = {"batched": "VecEnv of 256 scenes in numpy", "gym": "256 Gymnasium environments in a DummyVecEnv"}

@@ -6,7 +6,6 @@ that fails, a plain numpy loop in the style of its published algorithm stands in
 
 import json
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -14,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.environments import peer
 from burnside.learning import UBEV, UCFH, learn, ucfh_literal
 from burnside.mdp import TabularMDP, zoo
 
-FOLDER = Path(__file__).parents[1] / ".bench"
 PACKAGE = "rlberry-scool==0.7.3"
 ROUNDS = 3
 
@@ -47,22 +46,9 @@ print(json.dumps(episodes / (time.perf_counter() - begin)))
 
 def rlberry() -> Path | None:
     """The interpreter of an environment that has rlberry-scool; None if it cannot be installed."""
-    python = FOLDER / "rlberry" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-    check = [str(python), "-c", "import rlberry_scool.agents.ucbvi"]
-    if python.exists() and subprocess.run(check, capture_output=True).returncode == 0:
-        return python
-    FOLDER.mkdir(exist_ok=True)
-    (FOLDER / ".gitignore").write_text("*\n")
-    print(f"installing {PACKAGE} into {FOLDER.name}/rlberry (once)", flush=True)
-    for command in (
-        [sys.executable, "-m", "venv", "--clear", str(FOLDER / "rlberry")],
-        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", PACKAGE],
-        check,
-    ):
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            print("not installable: " + (done.stderr.strip().splitlines() or ["no reason given"])[-1], flush=True)
-            return None
+    python, reason = peer("rlberry", [PACKAGE], "rlberry_scool.agents.ucbvi")
+    if python is None:
+        print(f"not installable: {reason}", flush=True)
     return python
 
 

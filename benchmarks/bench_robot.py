@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from benchmarks.environments import ONE_THREAD
+
 REPO = Path(__file__).parents[1]
 SCRIPT = Path(__file__).parent / "peers" / "robot_speed.py"
 
@@ -19,13 +21,12 @@ def run() -> list[dict[str, object]]:
     if not python.exists():
         print("skipped: the simulator is not installed (make test-robot installs it)")
         return []
-    one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     process = subprocess.Popen(
         [str(python), str(SCRIPT)],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env={**os.environ, **one},
+        env={**os.environ, **ONE_THREAD},
     )
     rows: list[dict[str, object]] = []
     assert process.stdout is not None

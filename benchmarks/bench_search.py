@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-FOLDER = Path(__file__).parents[1] / ".bench"
+from benchmarks.environments import ONE_THREAD, TORCH, peer
+
 SCRIPT = Path(__file__).parent / "peers" / "cube_search.py"
-TORCH = "torch==2.13.0"  # this spelling takes the CPU build where there is one
 PACKAGES = {"deepxube": [TORCH, "deepxube==0.3.2"], "cayleypy": [TORCH, "cayleypy==0.2.0"]}
 TITLES = {
     "ours": "burnside",
@@ -29,29 +29,11 @@ TITLES = {
 BUDGETS = {"astar": ["1000", "20"], "beam": ["2048", "12"]}
 WHO = {"astar": ["ours", "folded", "deepxube"], "beam": ["ours", "folded", "deepxube", "cayleypy"]}
 ROUNDS = int(os.environ.get("BURNSIDE_BENCH_ROUNDS", "5"))
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 
 
 def interpreter(name: str) -> tuple[Path | None, str]:
-    """The Python of a peer's environment, made if it is not there; or None and the reason."""
-    if name in ("ours", "folded"):
-        return Path(sys.executable), ""
-    python = FOLDER / name / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-    check = [str(python), "-c", f"import {name}"]
-    if python.exists() and subprocess.run(check, capture_output=True).returncode == 0:
-        return python, ""
-    FOLDER.mkdir(exist_ok=True)
-    (FOLDER / ".gitignore").write_text("*\n")
-    print(f"installing {', '.join(PACKAGES[name])} into {FOLDER.name}/{name} (once)", flush=True)
-    for command in (
-        [sys.executable, "-m", "venv", "--clear", str(FOLDER / name)],
-        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES[name]],
-        check,
-    ):
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            return None, (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-    return python, ""
+    """The Python that runs ours or a peer; or None and the reason."""
+    return (Path(sys.executable), "") if name in ("ours", "folded") else peer(name, PACKAGES[name], name)
 
 
 def measure(name: str, python: Path, method: str) -> dict[str, float]:
