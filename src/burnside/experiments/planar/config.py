@@ -154,9 +154,9 @@ PRESETS: dict[str, Plan] = {
         (PPOPlan(((0.0, 0.0), (0.5, math.pi / 2), FULL), 80_000, 5),),
         (
             # the world's frame needs the updates: with 3 000 it does a third as well at 200 demonstrations
-            ImitationPlan((10, 40, 200), 5, 6_000),
+            ImitationPlan((10, 40, 200), 3, 6_000),
             ImitationPlan((1_000,), 3, 6_000, arms=("world",)),
-            ImitationPlan((40, 200), 3, 6_000, task="stack"),
+            ImitationPlan((40, 200), 2, 6_000, task="stack"),
         ),
         (
             FinetunePlan(

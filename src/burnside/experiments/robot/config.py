@@ -271,12 +271,15 @@ PRESETS: dict[str, tuple[Part, ...]] = {
         Part(_STACK, ("gripper",), (50,), 1, "always", "cloud", budget=20_000),
         Part(_STACK, ("base",), (500,), 2),
         # which of the gripper's symmetries costs what: frames between the world's and the gripper's
-        Part(_STACK, ("azimuth", "relative", "upright"), (500,), 3),
+        Part(_STACK, ("upright", "azimuth", "relative"), (500,), 1),
         # imitation of nut assembly in the gripper's frame turned out to lie inside the gate
-        Part(_NUT, ("gripper",), (200,), 2, "gate", first=3),
-        Part(_STACK, ("world",), (50,), 1, first=2),
+        Part(_NUT, ("gripper",), (200,), 1, "gate", first=3),
+        Part(_STACK, ("upright", "azimuth", "relative"), (500,), 1, first=1),
         Part(_STACK, ("world",), (100,), 2, first=1),
-        Part(_STACK, ("azimuth", "upright", "gripper"), (100,), 3),
+        Part(_STACK, ("upright", "azimuth", "relative"), (500,), 1, first=2),
+        Part(_STACK, ("gripper",), (100,), 3),
+        Part(_STACK, ("world",), (50,), 1, first=2),
+        Part(_NUT, ("gripper",), (200,), 1, "gate", first=4),
     ),
     "paper": (
         Part(_STACK, _PAPER_ARMS, (1_000,), 5, "always", "cloud"),
