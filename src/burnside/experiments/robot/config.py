@@ -269,9 +269,11 @@ PRESETS: dict[str, tuple[Part, ...]] = {
         Part(_STACK, ("world",), (100,), 1, "always"),
         Part(_NUT, ("world", "gripper"), (200,), 3),
         Part(_STACK, ("gripper",), (50,), 1, "always", "cloud", budget=20_000),
+        Part(_STACK, ("world",), (50,), 1, observation="cloud"),
         Part(_STACK, ("base",), (500,), 2),
         # which of the gripper's symmetries costs what: frames between the world's and the gripper's
         Part(_STACK, ("upright", "azimuth", "relative"), (500,), 1),
+        Part(_STACK, ("gripper", "world"), (50,), 1, observation="cloud", first=1),
         # imitation of nut assembly in the gripper's frame turned out to lie inside the gate
         Part(_NUT, ("gripper",), (200,), 1, "gate", first=3),
         Part(_STACK, ("upright", "azimuth", "gripper"), (100,), 1),
