@@ -156,7 +156,7 @@ PRESETS: dict[str, Plan] = {
             # the world's frame needs the updates: with 3 000 it does a third as well at 200 demonstrations
             ImitationPlan((10, 40, 200), 3, 6_000),
             ImitationPlan((1_000,), 3, 6_000, arms=("world",)),
-            ImitationPlan((40, 200), 2, 6_000, task="stack"),
+            ImitationPlan((40, 200), 1, 6_000, task="stack"),
         ),
         (
             FinetunePlan(
