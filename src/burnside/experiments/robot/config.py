@@ -276,13 +276,6 @@ PRESETS: dict[str, tuple[Part, ...]] = {
         Part(_STACK, ("gripper", "world"), (50,), 1, observation="cloud", first=1),
         # imitation of nut assembly in the gripper's frame turned out to lie inside the gate
         Part(_NUT, ("gripper",), (200,), 1, "gate", first=3),
-        Part(_STACK, ("upright", "azimuth", "gripper"), (100,), 1),
-        Part(_STACK, ("world",), (100,), 1, first=1),
-        Part(_STACK, ("upright", "azimuth"), (500,), 1, first=1),
-        Part(_STACK, ("upright", "azimuth", "gripper"), (100,), 1, first=1),
-        Part(_STACK, ("upright", "azimuth"), (500,), 1, first=2),
-        Part(_STACK, ("world",), (100,), 1, first=2),
-        Part(_STACK, ("upright", "azimuth", "gripper"), (100,), 1, first=2),
     ),
     "paper": (
         Part(_STACK, _PAPER_ARMS, (1_000,), 5, "always", "cloud"),

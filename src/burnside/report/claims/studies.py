@@ -62,7 +62,7 @@ def cube_study() -> Figures:
 
 @_check
 def planar_study() -> Figures:
-    """From ``results/planar``: episodes of PPO at full spread, imitation of 40 demonstrations, gains of fine-tuning."""
+    """From ``results/planar``: episodes of PPO at full spread, imitation, gains of fine-tuning."""
     from burnside.experiments.planar.analysis import table
     from burnside.experiments.planar.config import FULL
 
@@ -76,6 +76,8 @@ def planar_study() -> Figures:
                 figures[f"ratio_{arm}"] = round(row["ratio"], 1)
         elif row["kind"] == "imitation" and row["task"] == "push" and row["demos"] == 40:
             figures[f"imitation_{arm}"] = round(100 * row["success_mean"], 1)
+        elif row["kind"] == "imitation" and row["task"] == "push" and row["demos"] == 10 and row["saving"] is not None:
+            figures[f"saving_{arm}"] = round(row["saving"], 1)
         elif row["kind"] == "finetune":
             figures[f"before_{arm}"] = round(100 * row["before_mean"], 1)
             figures[f"after_{arm}"] = round(100 * row["success_mean"], 1)
@@ -88,7 +90,7 @@ def robot_study() -> Figures:
     from burnside.experiments.robot.analysis import table
 
     figures: Figures = {}
-    for row in table(_committed("robot"), allow_missing=True):  # the study is not finished
+    for row in table(_committed("robot")):
         short = {"stack-three": "stack", "nut-assembly": "nut"}[row["task"]]
         name = f"{short}_{row['arm']}_{row['demos']}" + ("_cloud" if row["observation"] == "cloud" else "")
         if row["kind"] == "imitation":
