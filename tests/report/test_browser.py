@@ -87,7 +87,10 @@ def test_tabs_show_one_section_or_everything(page: Any) -> None:
     tabs, sections = page.locator("nav.tabs [role=tab]"), page.locator("main > section")
     chosen = page.locator("nav.tabs [aria-selected=true]")
     assert chosen.inner_text() == "Everything" and all(s.is_visible() for s in sections.all())
-    page.locator("nav.tabs a[href='#theory']").click()
+    theory = page.locator("nav.tabs a[href='#theory']")
+    assert theory.inner_text() == "theory", "tabs are short, their titles are in the sections"
+    assert theory.get_attribute("aria-label") == page.locator("section#theory h2").inner_text()
+    theory.click()
     assert page.url.endswith("#theory") and page.locator("section#theory").is_visible()
     assert not page.locator("section#claims").is_visible() and chosen.count() == 1
     page.keyboard.press("ArrowLeft")

@@ -37,7 +37,11 @@ TABS_JS = """
   for (const tab of tabs) {
     tab.setAttribute('role', 'tab');
     tab.parentElement.setAttribute('role', 'presentation');
-    if (key(tab)) tab.setAttribute('aria-controls', key(tab));
+    if (!key(tab)) continue;
+    tab.setAttribute('aria-controls', key(tab));
+    tab.setAttribute('aria-label', tab.textContent);  // the whole title, which the section shows too
+    tab.title = tab.textContent;
+    tab.textContent = key(tab);
   }
   const show = (name) => {
     for (const tab of tabs) {
