@@ -2,14 +2,15 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 import pytest
 
+from burnside.cli.train_robot import TrainRobot
 from burnside.errors import InvalidParameter, UnknownName
 from burnside.experiments.registry import EXPERIMENTS
-from burnside.experiments.robot import PRESETS, Recipe, Robot, recipe
+from burnside.experiments.robot import ARMS, PRESETS, Recipe, Robot, recipe
 from burnside.experiments.robot.analysis import _finetune_row, _imitation_row, finetune_curves
 from burnside.experiments.robot.pipeline import gate_says, training_curve
 from burnside.runs import Results
@@ -30,6 +31,10 @@ def test_plans() -> None:
     with pytest.raises(UnknownName, match="laptop"):
         Robot().plan("laptp")
     assert "robot" in EXPERIMENTS
+
+
+def test_the_command_knows_every_frame() -> None:
+    assert get_args(get_type_hints(TrainRobot)["frame"]) == ARMS
 
 
 def test_recipes() -> None:

@@ -26,7 +26,7 @@ class TrainRobot:
     stage: Literal["imitate", "finetune"] = "imitate"
     """imitate: learn from demonstrations. finetune: go on with PPO from the policy that imitation left there."""
     frame: Literal["world", "base", "azimuth", "relative", "upright", "gripper"] = "gripper"
-    """In which frame observations and actions are."""
+    """Of observations and actions: the world's, the base's (a control), or the hand's, wholly or in part."""
     preset: PresetName = "laptop"
     """How much: smoke (seconds), laptop (minutes), study (what the study runs), paper (the paper's full scale)."""
     demos: Path | None = None

@@ -73,6 +73,12 @@ def figure(svg: str, caption: object = "") -> Html:
 class Page:
     """An HTML page under construction; every method but ``render`` and ``write`` returns the page.
 
+    Args:
+        title: of the page.
+        lead: a paragraph before everything.
+        contents: whether a page of several sections lists them.
+        tabs: whether that list shows one section at a time, see :mod:`burnside.report.tabs`.
+
     >>> page = Page("Zoo audit")
     >>> page = page.section("Ring", id="ring").table(["model", "states"], [["ring(n=5) <&>", 400]])
     >>> text = page.render()

@@ -24,6 +24,7 @@ _COLOURS = {
     "upright": "#e69f00",
     "gripper": "#0072b2",
 }
+_SEES = {"state": "poses", "cloud": "clouds"}
 _NEEDED = ("mujoco", "robosuite", "h5py", "fpsample", "torch")
 
 
@@ -37,7 +38,8 @@ def robot_part(page: Page, preset: str, report: Report, out: Path) -> None:
     page.text(
         "Two manipulation tasks on MuJoCo with a Panda arm: imitation of scripted demonstrations by flow matching, "
         "then PPO over the denoising chain. Observations and whole chunks of actions are in the frame of the world, "
-        "of the base (a constant change of coordinates, so a control) or of the gripper at the latest observation. "
+        "of the base (a constant change of coordinates, so a control) or of the gripper at the latest observation; "
+        "upright, azimuth and relative take a part of the gripper's pose only. "
         "The simulator does not have the symmetry exactly: gravity, the table, the base and the joint limits break it."
     )
     if has_simulator():
@@ -118,9 +120,9 @@ def _single(rows: list[dict[str, Any]]) -> str | None:
 
 
 def demonstrations_plot(rows: list[dict[str, Any]], suffix: str = "") -> Plot | None:
-    """Success of imitation against the number of demonstrations, by frame."""
-    mine = [row for row in rows if row["kind"] == "imitation" and row["observation"] == "state"]
-    tasks = sorted({row["task"] for row in mine}, reverse=True)
+    """Success of imitation against the number of demonstrations, by frame; a panel per task and observation."""
+    mine = [row for row in rows if row["kind"] == "imitation"]
+    tasks = sorted({(row["task"], row["observation"]) for row in mine}, reverse=True)
     if not mine:
         return None
 
@@ -128,7 +130,7 @@ def demonstrations_plot(rows: list[dict[str, Any]], suffix: str = "") -> Plot | 
         panels = figure.subplots(1, len(tasks), squeeze=False, sharey=True)[0]
         for axes, task in zip(panels, tasks, strict=True):
             for k, arm in enumerate(ARMS):
-                chosen = [row for row in mine if row["task"] == task and row["arm"] == arm]
+                chosen = [row for row in mine if (row["task"], row["observation"]) == task and row["arm"] == arm]
                 if not chosen:
                     continue
                 y = [100 * row["success"] for row in chosen]
@@ -136,12 +138,12 @@ def demonstrations_plot(rows: list[dict[str, Any]], suffix: str = "") -> Plot | 
                         [100 * (r["success_high"] - r["success"]) for r in chosen]]  # fmt: skip
                 x = [row["demos"] * 1.02 ** (k - 2) for row in chosen]  # side by side
                 axes.errorbar(x, y, ends, color=_COLOURS[arm], marker="o", markersize=3, capsize=2, label=arm)
-            axes.set(xscale="log", xlabel="demonstrations", title=task, ylim=(-2, 102))
+            axes.set(xscale="log", xlabel="demonstrations", title=f"{task[0]}, {_SEES[task[1]]}", ylim=(-2, 102))
+            axes.legend()
         panels[0].set_ylabel("success, %")
-        panels[0].legend()
 
-    headers = ("task", "demos", "arm", "seeds", "success", "low", "high")
-    keys = ("task", "demos", "arm", "seeds", "success", "success_low", "success_high")
+    headers = ("task", "observation", "demos", "arm", "seeds", "success", "low", "high")
+    keys = ("task", "observation", "demos", "arm", "seeds", "success", "success_low", "success_high")
     caption = "Imitation: success on held-out scenes against the number of demonstrations, Wilson's 95 % intervals."
     data = [[row[key] for key in keys] for row in mine]
     size = (4.2 * len(tasks), 3.4)

@@ -223,7 +223,7 @@ def _student(config: Mapping[str, Any], seed: int) -> tuple[Imitation, PlanarChu
     env = PlanarChunks(spec, str(config["arm"]), shape.n_obs)
     demos = demonstrate(spec, DEMONSTRATIONS + seed, n=int(config["demos"]), noise=float(config["noise"]))
     observations, actions = demonstration_chunks(env, demos, shape)
-    steps, times = int(config["steps"]), str(config.get("time", "uniform"))
+    steps, times = int(config["steps"]), str(config.get("time", "uniform"))  # fine-tuning does not name it
     settings = ImitationConfig(steps=steps, warmup=min(100, steps // 2), time=times)
     return Imitation(FlowPolicy(shape, seed), settings, observations, actions, seed), env
 
