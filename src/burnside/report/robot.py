@@ -136,9 +136,13 @@ def demonstrations_plot(rows: list[dict[str, Any]], suffix: str = "") -> Plot | 
                 y = [100 * row["success"] for row in chosen]
                 ends = [[100 * (r["success"] - r["success_low"]) for r in chosen],
                         [100 * (r["success_high"] - r["success"]) for r in chosen]]  # fmt: skip
-                x = [row["demos"] * 1.02 ** (k - 2) for row in chosen]  # side by side
+                x = [row["demos"] * 1.03 ** (k - 2) for row in chosen]  # side by side
                 axes.errorbar(x, y, ends, color=_COLOURS[arm], marker="o", markersize=3, capsize=2, label=arm)
             axes.set(xscale="log", xlabel="demonstrations", title=f"{task[0]}, {_SEES[task[1]]}", ylim=(-2, 102))
+            numbers = sorted({row["demos"] for row in mine if (row["task"], row["observation"]) == task})
+            axes.set_xlim(numbers[0] / 1.5, numbers[-1] * 1.5)
+            axes.set_xticks(numbers, [str(n) for n in numbers])
+            axes.minorticks_off()
             axes.legend()
         panels[0].set_ylabel("success, %")
 
