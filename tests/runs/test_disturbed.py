@@ -42,6 +42,15 @@ def wait_for_worker(folder: Path, process: subprocess.Popen[str]) -> list[int]:
     return []
 
 
+def place(folder: Path, worker: int) -> tuple[Path, ...]:
+    """The cell a worker holds and its newest checkpoint; () if it holds none."""
+    for lock in folder.glob("cells/*/lock"):
+        with contextlib.suppress(OSError, ValueError):
+            if json.loads(lock.read_text())["pid"] == worker:
+                return (lock.parent, *generations(lock.parent)[:1])
+    return ()
+
+
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("undisturbed")
@@ -61,22 +70,39 @@ def test_workers_killed_at_twenty_random_moments(tmp_path: Path, undisturbed: Pa
     deaths: dict[tuple[Path, ...], int] = {}
     folder = tmp_path / "runs"
     process = start(folder, "--pause", "0.004")
-    while kills < 20 and wait_for_worker(folder, process):
+    while kills < 20 and (workers := wait_for_worker(folder, process)):
         time.sleep(dice.uniform(0, 0.25))
-        locks = sorted(folder.glob("cells/*/lock"))
-        if not locks:
-            continue
-        cell = dice.choice(locks).parent
-        where = (cell, *generations(cell))
-        if deaths.get(where, 0) == 2:  # a third death at the same place is rightly taken for a hopeless cell
-            continue
-        with contextlib.suppress(ProcessLookupError, OSError, ValueError):
-            os.kill(json.loads((cell / "lock").read_text())["pid"], signal.SIGKILL)
+        worker = dice.choice(workers)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(worker, signal.SIGSTOP)  # so that it does not get on between the look and the shot
+            where = place(folder, worker)
+            if not where or deaths.get(where, 0) == 2:  # a third death at one place is rightly taken for hopeless
+                os.kill(worker, signal.SIGCONT)
+                continue
+            os.kill(worker, signal.SIGKILL)
             deaths[where] = deaths.get(where, 0) + 1
             kills += 1
         time.sleep(0.05)
     assert outcome(process) == {"done": 4, "skipped": 0, "left": 0}
     assert kills == 20
+    assert_same(folder, undisturbed)
+
+
+def test_a_worker_killed_with_the_result_just_written_has_done_its_cell(tmp_path: Path, undisturbed: Path) -> None:
+    folder = tmp_path / "runs"
+    assert outcome(start(folder, "--die-last")) == {"done": 4, "skipped": 0, "left": 0}
+    assert starts(folder) == [1, 1, 1, 1]
+    assert_same(folder, undisturbed)
+
+
+def test_what_a_sweep_killed_with_a_result_just_written_left_is_cleared_up(tmp_path: Path, undisturbed: Path) -> None:
+    folder = tmp_path / "runs"
+    process = start(folder, "--die-last", "--workers", "0")
+    process.communicate(timeout=120)
+    assert process.returncode == -signal.SIGKILL
+    (result,) = folder.glob("cells/*/result.json")
+    assert (result.parent / "lock").exists() and generations(result.parent)
+    assert outcome(start(folder)) == {"done": 3, "skipped": 1, "left": 0}
     assert_same(folder, undisturbed)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from burnside.errors import UnknownName
-from burnside.runs import Cell, Context, read_results, sweep
+from burnside.runs import Cell, CellFolder, Context, read_results, sweep
 
 PRESETS = {"smoke": 2, "laptop": 4, "study": 6}
 
@@ -27,6 +27,7 @@ class ToyJob:
     pause: float = 0.0  # seconds per step; no part of the config, since it does not change the result
     fail: tuple[int, ...] = ()
     die: tuple[int, ...] = ()
+    die_last: bool = False  # with the result written and nothing cleared up
     eager: bool = True  # a checkpoint after every chunk, not only when one is due
 
     def plan(self, preset: str) -> Sequence[Cell]:
@@ -42,6 +43,8 @@ class ToyJob:
             raise RuntimeError(f"the toy breaks at n={n}")
         if n in self.die:
             os.kill(os.getpid(), signal.SIGKILL)
+        if self.die_last:
+            CellFolder.clear = lambda _: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[method-assign]
         saved = context.restore()
         state = np.array(cell.seeds, dtype=np.uint64) + np.uint64(1000 * n) if saved is None else saved.arrays["state"]
         step = 0 if saved is None else saved.meta["step"]
@@ -114,8 +117,9 @@ def main() -> int:
     parser.add_argument("--pause", type=float, default=0.0)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--lazy", action="store_true")
+    parser.add_argument("--die-last", action="store_true")
     args = parser.parse_args()
-    job = ToyJob(args.steps, args.pause, eager=not args.lazy)
+    job = ToyJob(args.steps, args.pause, die_last=args.die_last, eager=not args.lazy)
     outcome = sweep(job, args.preset, args.folder, workers=args.workers, progress="lines")
     print(json.dumps({"done": len(outcome.done), "skipped": len(outcome.skipped), "left": len(outcome.left)}))
     return outcome.exit_code

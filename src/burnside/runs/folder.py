@@ -76,8 +76,7 @@ class CellFolder:
     def prepare(self) -> None:
         """Make the folder and sweep up the halves of files that a killed process left; call it with the lock held."""
         write_text(self.path / "config.json", _json({"format": FORMAT, **self.cell.to_dict()}))
-        for part in self.path.glob(".*.part"):
-            part.unlink(missing_ok=True)
+        self._clear_parts()
 
     def make(self) -> None:
         """Make the folder itself."""
@@ -120,6 +119,11 @@ class CellFolder:
         """Delete what a finished cell no longer needs."""
         for path in [*self.path.glob("checkpoint-*"), self.path / "failed.txt", self.path / "progress.json"]:
             path.unlink(missing_ok=True)
+        self._clear_parts()
+
+    def _clear_parts(self) -> None:
+        for part in self.path.glob(".*.part"):
+            part.unlink(missing_ok=True)
 
     def fail(self, traceback: str) -> None:
         """Keep the traceback of a failure, if there is room for it."""

@@ -20,7 +20,7 @@ from burnside.runs.folder import CellFolder
 from burnside.runs.job import DeviceName, EngineName, Job
 from burnside.runs.lock import is_free
 from burnside.runs.manifest import describe, record, write_plan
-from burnside.runs.work import Outcome, Task
+from burnside.runs.work import Outcome, Task, tidy
 
 __all__ = ["SweepOutcome", "sweep"]
 
@@ -166,6 +166,7 @@ class _Monitor:
         self._looked = 0.0
         for name, state in self._states.items():
             if self._folders[name].finished():
+                tidy(self._folders[name])
                 state.status = "skipped"
         display.start(self._states)
 
@@ -178,6 +179,7 @@ class _Monitor:
                     continue
                 folder = self._folders[name]
                 if folder.finished():
+                    tidy(folder)
                     self._set(state, "skipped")
                 elif is_free(folder.lock):
                     found.append(state.cell)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import traceback
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from burnside.runs.folder import CellFolder
 from burnside.runs.job import Job
 from burnside.runs.lock import CellLock
 
-__all__ = ["THREAD_VARIABLES", "Outcome", "Task", "run_one"]
+__all__ = ["THREAD_VARIABLES", "Outcome", "Task", "run_one", "tidy"]
 
 #: Read once by numpy, numba and torch when they are loaded: set before a worker starts.
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -60,6 +61,7 @@ def run_one(task: Task, cell: Cell, stop: Callable[[], bool] = lambda: False) ->
     """Run a cell to its end, from its last checkpoint if it has one."""
     folder = CellFolder(task.folder, cell)
     if folder.finished():
+        tidy(folder)
         return Outcome("skipped")
     lock = CellLock(folder.lock)
     try:
@@ -91,6 +93,15 @@ def run_one(task: Task, cell: Cell, stop: Callable[[], bool] = lambda: False) ->
         if context is not None and context._tracker is not None:
             context._tracker.close()
         lock.release()
+
+
+def tidy(folder: CellFolder) -> None:
+    """Delete what a process left that wrote the result of this cell and was killed before it had cleared up."""
+    lock = CellLock(folder.lock)
+    with contextlib.suppress(BurnsideError):
+        if folder.lock.exists() and lock.acquire():  # False while the process that finished it is still at it
+            folder.clear()
+            lock.release()
 
 
 def _context(task: Task, folder: CellFolder, lock: CellLock, stop: Callable[[], bool]) -> Context:

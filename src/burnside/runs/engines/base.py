@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from burnside.runs.cells import Cell
 from burnside.runs.folder import CellFolder
-from burnside.runs.work import Outcome, Task
+from burnside.runs.work import Outcome, Task, tidy
 
 __all__ = ["Cluster", "Engine", "Patience", "Report", "StopFile", "Tick", "drive", "environment"]
 
@@ -44,16 +44,20 @@ class Patience:
         self.limit = limit
         self._deaths: dict[str, tuple[int, int]] = {}
 
-    def again(self, folder: CellFolder) -> bool:
-        """Note a death; whether to try again."""
+    def after_death(self, folder: CellFolder, why: str) -> Outcome | None:
+        """What became of a cell whose process died; None: try again.
+
+        It may have died with the result written and nobody told: then the cell is done, not to be run again.
+        """
+        if folder.finished():
+            tidy(folder)
+            return Outcome("done", notes=tuple(folder.about().get("notes", ())))
         generation = folder.generation()
         before, deaths = self._deaths.get(folder.name, (generation, 0))
         deaths = deaths + 1 if generation == before else 1
         self._deaths[folder.name] = (generation, deaths)
-        return deaths < self.limit
-
-    def given_up(self, why: str) -> Outcome:
-        """The outcome of a cell that is not tried again."""
+        if deaths < self.limit:
+            return None
         return Outcome(
             "failed",
             f"its process died {self.limit} times without getting to a new checkpoint (last: {why}); if the system "
@@ -145,10 +149,10 @@ def drive(cluster: Cluster, workers: int, task: Task, cells: Sequence[Cell], rep
                     report(cell, outcome)
                 elif asked is not None:
                     report(cell, Outcome("stopped"))
-                elif patience.again(CellFolder(task.folder, cell)):
-                    waiting.appendleft(cell)
+                elif (verdict := patience.after_death(CellFolder(task.folder, cell), why)) is not None:
+                    report(cell, verdict)
                 else:
-                    report(cell, patience.given_up(why))
+                    waiting.appendleft(cell)
     finally:
         for job, _ in running:  # the grace is over, or something went wrong here: nothing is left unattended
             cluster.cancel(job)

@@ -106,10 +106,12 @@ class LocalEngine:
             report(cell, outcome)
         elif stopping:
             report(cell, Outcome("stopped"))
-        elif patience.again(CellFolder(task.folder, cell)):
-            waiting.appendleft(cell)
+        elif (
+            verdict := patience.after_death(CellFolder(task.folder, cell), dead or "stopped from outside")
+        ) is not None:
+            report(cell, verdict)
         else:
-            report(cell, patience.given_up(dead or "stopped from outside"))
+            waiting.appendleft(cell)
 
 
 class _Worker:
