@@ -69,9 +69,9 @@ def test_workers_killed_at_twenty_random_moments(tmp_path: Path, undisturbed: Pa
     dice, kills = random.Random(1), 0
     deaths: dict[tuple[Path, ...], int] = {}
     folder = tmp_path / "runs"
-    process = start(folder, "--pause", "0.004")
+    process = start(folder, "--pause", "0.01")
     while kills < 20 and (workers := wait_for_worker(folder, process)):
-        time.sleep(dice.uniform(0, 0.25))
+        time.sleep(dice.uniform(0, 0.2))
         worker = dice.choice(workers)
         with contextlib.suppress(ProcessLookupError):
             os.kill(worker, signal.SIGSTOP)  # so that it does not get on between the look and the shot
