@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -153,7 +154,7 @@ def test_a_polite_stop_writes_checkpoints_and_resumes(
     tmp_path: Path, undisturbed: Path, number: signal.Signals
 ) -> None:
     folder = tmp_path / "runs"
-    process = start(folder, "--pause", "0.004", "--lazy")  # lazy: only the stop makes a checkpoint within a minute
+    process = start(folder, "--pause", "0.02", "--lazy")  # lazy: only the stop makes a checkpoint within a minute
     wait_for_worker(folder, process)
     time.sleep(0.3)
     process.send_signal(number)
@@ -176,19 +177,17 @@ def test_a_worker_asked_to_end_is_replaced(tmp_path: Path, undisturbed: Path) ->
 
 
 def test_a_truncated_checkpoint_is_noted_and_the_one_before_it_used(tmp_path: Path, undisturbed: Path) -> None:
-    folder, asked = tmp_path / "runs", False
+    folder = tmp_path / "runs"
 
-    def stop(finished: int, _all: int) -> None:
-        nonlocal asked
-        if not asked:
-            asked = True
-            signal.setitimer(signal.ITIMER_REAL, 0.4)
+    def stop_after_two_checkpoints() -> None:
+        while not any(len(generations(cell)) == 2 for cell in folder.glob("cells/*")):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
 
-    before = signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
-    try:
-        stopped = sweep(ToyJob(STEPS, pause=0.002), "laptop", folder, workers=0, progress=stop)
-    finally:
-        signal.signal(signal.SIGALRM, before)
+    watcher = threading.Thread(target=stop_after_two_checkpoints)
+    watcher.start()
+    stopped = sweep(ToyJob(STEPS, pause=0.02), "laptop", folder, workers=0, progress="none")
+    watcher.join()
     assert stopped.exit_code == 130 and len(stopped.left) == 4
     newest = generations(next(folder.glob("cells/*")))[0]
     newest.write_bytes(newest.read_bytes()[:-100])

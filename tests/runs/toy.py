@@ -44,7 +44,7 @@ class ToyJob:
         if n in self.die:
             os.kill(os.getpid(), signal.SIGKILL)
         if self.die_last:
-            CellFolder.clear = lambda _: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[method-assign]
+            CellFolder.clear = lambda _: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[method-assign, assignment]
         saved = context.restore()
         state = np.array(cell.seeds, dtype=np.uint64) + np.uint64(1000 * n) if saved is None else saved.arrays["state"]
         step = 0 if saved is None else saved.meta["step"]
