@@ -276,6 +276,13 @@ PRESETS: dict[str, tuple[Part, ...]] = {
         Part(_STACK, ("gripper", "world"), (50,), 1, observation="cloud", first=1),
         # imitation of nut assembly in the gripper's frame turned out to lie inside the gate
         Part(_NUT, ("gripper",), (200,), 1, "gate", first=3),
+        # whether poses and clouds disagree because of the number of demonstrations: poses at that of the clouds
+        Part(_STACK, ("gripper",), (50, 100), 2),
+        Part(_STACK, ("world",), (100,), 1, first=1),
+        Part(_STACK, ("upright", "azimuth", "relative"), (500,), 2, first=1),
+        Part(_STACK, ("upright", "azimuth", "relative"), (50,), 2),
+        # and clouds at more
+        Part(_STACK, ("gripper", "world"), (200,), 1, observation="cloud"),
     ),
     "paper": (
         Part(_STACK, _PAPER_ARMS, (1_000,), 5, "always", "cloud"),
