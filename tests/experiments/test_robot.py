@@ -12,6 +12,7 @@ from burnside.errors import InvalidParameter, UnknownName
 from burnside.experiments.registry import EXPERIMENTS
 from burnside.experiments.robot import ARMS, PRESETS, Recipe, Robot, recipe
 from burnside.experiments.robot.analysis import _finetune_row, _imitation_row, finetune_curves
+from burnside.experiments.robot.config import OBSERVATIONS
 from burnside.experiments.robot.pipeline import gate_says, training_curve
 from burnside.runs import Results
 
@@ -33,8 +34,9 @@ def test_plans() -> None:
     assert "robot" in EXPERIMENTS
 
 
-def test_the_command_knows_every_frame() -> None:
+def test_the_command_knows_every_frame_and_observation() -> None:
     assert get_args(get_type_hints(TrainRobot)["frame"]) == ARMS
+    assert get_args(get_type_hints(TrainRobot)["observation"]) == OBSERVATIONS
 
 
 def test_recipes() -> None:
@@ -42,6 +44,11 @@ def test_recipes() -> None:
     assert found.policy.layers == 12 and found.policy.points == 1024 and found.agent.budget == 2_000_000
     assert found.policy.obs_dim == 11 and found.cloud and asdict(found.agent)["rollout_unit"] == "episodes"
     assert recipe("study", "stack-three", "world", observation="cloud", points=128).policy.points == 128
+    tokens, cloud = (recipe("study", "stack-three", "world", observation=seen) for seen in ("tokens", "cloud"))
+    assert tokens.observation == "tokens" and not tokens.cloud and tokens.imitation == cloud.imitation
+    assert tokens.policy.obs_dim == recipe("study", "stack-three", "world").policy.obs_dim
+    same = ("trunk", "layers", "heads", "width", "horizon", "n_act")
+    assert all(getattr(tokens.policy, name) == getattr(cloud.policy, name) for name in same)
     for wrong, words in (({"frame": "robot"}, "gripper"), ({"preset": "huge"}, "study"), ({"task": "stack"}, "stack-")):
         with pytest.raises(UnknownName, match=words):
             recipe(**{"preset": "study", "task": "stack-three", "frame": "world", **wrong})

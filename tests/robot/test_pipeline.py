@@ -121,6 +121,13 @@ def test_demonstrations_are_made_where_there_are_none(tmp_path: Path, monkeypatc
         ))  # fmt: skip
 
 
+def test_poses_in_the_network_of_the_clouds(demos: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["train", "robot", "--preset", "smoke", "--out", "tokens", "--observation", "tokens"]
+    command += ["--demonstrations", "1", "--updates", "2", "--workers", "0", "--json"]
+    assert main(command) == 0, capsys.readouterr().err
+    assert load_policy("tokens/imitated.safetensors").config.trunk == "ditx"
+
+
 @pytest.mark.slow
 def test_clouds_go_through_the_whole_pipeline(demos: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["train", "robot", "--frame", "gripper", "--preset", "smoke", "--out", "cloud", "--observation", "cloud"]

@@ -33,8 +33,8 @@ class TrainRobot:
     """File of demonstrations; default runs/demos/TASK.hdf5, and where there is none the expert makes them."""
     out: Path | None = None
     """Folder; default runs/train/TASK-FRAME."""
-    observation: Literal["state", "cloud"] = "state"
-    """Poses of the objects, or a point cloud instead of them."""
+    observation: Literal["state", "cloud", "tokens"] = "state"
+    """Poses of the objects, a point cloud instead of them, or poses in the network of the clouds (tokens)."""
     points: int | None = None
     """Size of the cloud; default the preset's (64 to 128 is sensible without a GPU)."""
     demonstrations: int | None = None

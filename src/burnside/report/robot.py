@@ -24,7 +24,7 @@ _COLOURS = {
     "upright": "#e69f00",
     "gripper": "#0072b2",
 }
-_SEES = {"state": "poses", "cloud": "clouds"}
+_SEES = {"state": "poses", "cloud": "clouds", "tokens": "poses in the clouds' network"}
 _NEEDED = ("mujoco", "robosuite", "h5py", "fpsample", "torch")
 
 

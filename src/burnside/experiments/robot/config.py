@@ -11,10 +11,12 @@ from burnside.envs.manipulation.tasks import EVALUATION_SCENES, FRAMES, find_tas
 from burnside.errors import InvalidParameter, UnknownName
 from burnside.nn.flow.config import FlowConfig
 
-__all__ = ["ARMS", "GATE", "NOISE", "PRESETS", "SETTINGS", "Part", "Recipe", "Settings", "recipe"]
+__all__ = ["ARMS", "GATE", "NOISE", "OBSERVATIONS", "PRESETS", "SETTINGS", "Part", "Recipe", "Settings", "recipe"]
 
 #: What can be compared; the paper: the first and the last.
 ARMS = FRAMES
+#: What a policy sees: poses, in an MLP; point clouds, in a transformer; poses, in the transformer of the clouds.
+OBSERVATIONS = ("state", "cloud", "tokens")
 #: Fine-tuning wants imitation to succeed this often: below, a sparse reward says nothing; above, little is left.
 GATE = (0.2, 0.6)
 #: Of the executed commands in the demonstrations, in metres, by task: what 'burnside demos' is given in the docs.
@@ -52,10 +54,15 @@ class Recipe:
         """Whether the policy sees clouds."""
         return self.policy.encoder == "cloud"
 
+    @property
+    def observation(self) -> str:
+        """One of :data:`OBSERVATIONS`."""
+        return "cloud" if self.cloud else "tokens" if self.policy.trunk == "ditx" else "state"
+
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the configuration of cells."""
         own = {"task": self.task, "arm": self.frame, "demos": self.demos, "noise": self.noise}
-        seen = {"observation": "cloud" if self.cloud else "state", "test_scenes": self.scenes}
+        seen = {"observation": self.observation, "test_scenes": self.scenes}
         learnt = {"policy": self.policy.to_json(), "imitation": dict(self.imitation), "agent": self.agent.to_json()}
         return {**own, **seen, **learnt, "evaluate_every": self.evaluate_every}
 
@@ -188,7 +195,7 @@ def recipe(
         preset: smoke, laptop, study or paper.
         task: "stack-three" or "nut-assembly".
         frame: one of :data:`ARMS`.
-        observation: "state" or "cloud".
+        observation: one of :data:`OBSERVATIONS`.
         points: size of the cloud; default the preset's.
         demos: how many demonstrations; default the preset's.
         budget: environment steps of fine-tuning; default the preset's.
@@ -199,25 +206,28 @@ def recipe(
         raise UnknownName("preset", preset, SETTINGS)
     if frame not in ARMS:
         raise UnknownName("frame", frame, ARMS)
-    if observation not in ("state", "cloud"):
-        raise UnknownName("observation", observation, ("state", "cloud"))
+    if observation not in OBSERVATIONS:
+        raise UnknownName("observation", observation, OBSERVATIONS)
     if demos is not None and demos < 1:
         raise InvalidParameter(f"demonstrations is {demos}: give at least 1")
     size, which = SETTINGS[preset], find_task(task)
     cloud = observation == "cloud"
+    like_cloud = observation != "state"
     policy = replace(
-        size.cloud if cloud else size.state,
+        size.cloud if like_cloud else size.state,
         obs_dim=state_layout(which, objects=not cloud).width,
         act_dim=ACTION_LAYOUT.width,
     )
     if cloud and points is not None:
         policy = replace(policy, points=points)
+    elif like_cloud and not cloud:
+        policy = replace(policy, encoder="state", points=0, cloud_steps=0)
     return Recipe(
         task,
         frame,
         size.demos[task] if demos is None else demos,
         policy,
-        size.cloud_imitation if cloud else size.imitation,
+        size.cloud_imitation if like_cloud else size.imitation,
         size.agent if budget is None else replace(size.agent, budget=budget),
         size.scenes,
         size.evaluate_every,
@@ -235,7 +245,7 @@ class Part:
         demos: numbers of demonstrations.
         seeds: how many, from ``first`` on.
         finetune: whether PPO follows: ``no``, ``gate`` (if imitation lies inside :data:`GATE`) or ``always``.
-        observation: "state" or "cloud".
+        observation: one of :data:`OBSERVATIONS`.
         budget: environment steps of PPO; default the preset's.
         first: the first seed.
     """
@@ -283,6 +293,8 @@ PRESETS: dict[str, tuple[Part, ...]] = {
         Part(_STACK, ("upright", "azimuth", "relative"), (50,), 2),
         # and clouds at more
         Part(_STACK, ("gripper", "world"), (200,), 1, observation="cloud"),
+        # or because of the network: poses in the network of the clouds
+        Part(_STACK, ("gripper", "world"), (50,), 2, observation="tokens"),
     ),
     "paper": (
         Part(_STACK, _PAPER_ARMS, (1_000,), 5, "always", "cloud"),

@@ -63,7 +63,8 @@ def _cells(preset: str, part: Part) -> list[Cell]:
                 found = recipe(preset, part.task, frame, observation=part.observation, demos=demos, budget=part.budget)
                 tuned = part.finetune != "no"
                 label = f"{part.task} {frame}, {demos} demonstrations" + (", then PPO" if tuned else "")
-                label += f", clouds, seed {seed}" if found.cloud else f", seed {seed}"
+                seen = {"state": "", "cloud": ", clouds", "tokens": ", tokens"}[found.observation]
+                label += f"{seen}, seed {seed}"
                 cost = 0.03 * found.imitation["steps"] + 1.0 * found.scenes + tuned * 0.0035 * found.agent.budget
                 config = {"kind": "pipeline", "finetune": part.finetune, **found.to_json()}
                 out.append(Cell(EXPERIMENT, config, (seed,), label=label, cost=cost))
