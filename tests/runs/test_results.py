@@ -202,6 +202,19 @@ def test_a_sweep_of_some_cells_is_added_to_results_that_lack_them(swept: Path, t
     assert ordered(found.rows) == ordered(whole.rows)
     assert sorted(found.table("curve")["seen"]) == sorted(whole.table("curve")["seen"])
     assert len(found.manifest["cells"]) == 4
+    # A run that lacks a cell takes nothing from results that have it; and one that has it, ends its being missing.
+    again = tmp_path / "again"
+    sweep(ToyJob(50, fail=(1,)), "laptop", again, workers=0, progress="none")
+    compact(again, out, add=True, allow_missing=True)
+    assert ordered(read_results(out).rows) == ordered(whole.rows)
+    new = compact(again, tmp_path / "new", allow_missing=True)
+    assert len(read_results(new, allow_missing=True).missing) == 1
+    sweep(ToyJob(50), "laptop", again, workers=0, progress="none")
+    compact(again, new, add=True)
+    assert ordered(read_results(new).rows) == ordered(whole.rows)
+    # Some cells run again or on top of others: the plan of the folder keeps the others.
+    sweep(ToyJob(50), "laptop", again, workers=0, progress="none", only={"n": 2})
+    assert ordered(read_results(again).rows) == ordered(whole.rows)
     with pytest.raises(UnknownName, match="steps"):
         sweep(ToyJob(50), "laptop", part, workers=0, progress="none", only={"stps": 2})
     with pytest.raises(InvalidParameter, match="no cell of the plan has n=9"):

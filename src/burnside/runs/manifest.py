@@ -57,8 +57,10 @@ def record(folder: Path, entry: Mapping[str, Any]) -> Path:
     return write_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
-def write_plan(folder: Path, preset: str, cells: Sequence[Cell]) -> Path:
-    """Keep the plan of a preset, by which a missing cell is noticed."""
+def write_plan(folder: Path, preset: str, cells: Sequence[Cell], *, add: bool = False) -> Path:
+    """Keep the plan of a preset, by which a missing cell is noticed; ``add`` keeps the cells that are there already."""
+    if add and (folder / f"plan-{preset}.json").exists():
+        cells = list({cell.name: cell for cell in [*read_plans(folder, preset), *cells]}.values())
     content = {
         "format": FORMAT,
         "preset": preset,

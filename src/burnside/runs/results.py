@@ -85,7 +85,7 @@ def read_results(folder: str | Path, *, preset: str | None = None, allow_missing
         for name in cell_folder.tables():
             tables.setdefault(name, []).append(cell_folder)
     about = {
-        "cells": [cell.identity | {"name": cell.name} for cell in cells],
+        "cells": [cell.identity | {"name": cell.name, "label": cell.label} for cell in cells],
         "cell_seconds": {folder.name: folder.about().get("seconds") for folder, _ in found},
     }
     return Results(rows, missing, manifest | about, tables)
@@ -138,7 +138,7 @@ def compact(
 def _added(old: Results, new: Results) -> Results:
     """Both together; a cell that both have is taken from the new ones."""
     cells = {cell["name"]: cell for results in (old, new) for cell in results.manifest["cells"]}
-    names = {cell["name"] for cell in new.manifest["cells"]}
+    names, before = _finished(new), _finished(old)
 
     def joined(name: str) -> dict[str, AnyArray]:
         parts = []
@@ -158,8 +158,13 @@ def _added(old: Results, new: Results) -> Results:
         "cell_seconds": {**old.manifest.get("cell_seconds", {}), **new.manifest.get("cell_seconds", {})},
     }
     rows = [row for row in old.rows if row["cell"] not in names] + new.rows
-    missing = tuple(title for title in old.missing if title not in new.missing) + new.missing
+    missing = tuple(Cell.from_dict(cell).title for name, cell in cells.items() if name not in names | before)
     return Results(rows, missing, manifest, {name: joined(name) for name in {*old.tables, *new.tables}})
+
+
+def _finished(results: Results) -> set[str]:
+    """Names of the cells that have a result; a cell's rows may be none."""
+    return {*results.manifest.get("cell_seconds", {}), *(row["cell"] for row in results.rows)}
 
 
 def _manifest(top: Path) -> dict[str, Any]:

@@ -91,7 +91,8 @@ def sweep(
         checkpoint_seconds: between checkpoints, for jobs that ask ``context.due()``; it does not change results.
         track: also write the logs for TensorBoard.
         options: of the engine.
-        only: keys and values of a cell's config; cells that differ in one of them are left out of the plan.
+        only: keys and values of a cell's config; cells that differ in one of them are not run. They stay in the plan of
+            the folder if they are in it.
         progress: ``auto`` (a table on a terminal, lines in a pipe), ``none``, or a function ``(finished, all)``.
     """
     if threads < 1:
@@ -104,7 +105,7 @@ def sweep(
         _need_tensorboard()
     runner = make_engine(engine, workers, options or {})
     task = Task(job, top, device, threads, checkpoint_seconds, track)
-    write_plan(top, preset, cells)
+    write_plan(top, preset, cells, add=bool(only))
     entry = describe() | {"preset": preset, "engine": engine, "workers": workers, "threads": threads, "device": device}
     monitor = _Monitor(top, cells, make_display(progress))
     began = time.monotonic()
