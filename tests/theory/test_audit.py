@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import burnside as bs
-from burnside.errors import InvalidParameter, NotVerified
+from burnside.errors import InvalidModel, InvalidParameter, NotVerified
 from burnside.theory.bounds import Size, leading, ucfh
 
 KEYS = {
@@ -78,6 +78,31 @@ def test_bounds_are_the_formulas_on_the_sizes() -> None:
     assert bounds["quotient"]["explicit"] == pytest.approx(ucfh(Size(10, 40, 2), 10, 0.5, 0.05).episodes)
     assert bounds["M"]["paper"] == pytest.approx(10**2 * 2 * 400 * math.log(20) / 0.25)
     assert bounds["quotient"]["paper"] == pytest.approx(bounds["M"]["paper"] / 10)
+
+
+def test_bounds_for_rewards_in_the_unit_interval_do_not_depend_on_units() -> None:
+    ring, game = bs.zoo.ring(n=5), bs.zoo.ring_game(5)
+    table, orbits = bs.audit(ring, ring.symmetry("Z")), bs.audit(game)
+    assert table.reward_range == orbits.reward_range == 11.0
+    assert table.bounds()["M"]["explicit"] == orbits.bounds()["M"]["explicit"]
+    slip = bs.zoo.slip_ring(n=5)
+    small = bs.TabularMDP(
+        slip.P, slip.R * 1e-4, slip.p0, slip.H, pair_state=slip.pair_state, pair_action=slip.pair_action
+    )
+    for eps, valid in ((0.5, False), (1e-5, True)):
+        one = bs.audit(slip, slip.symmetry("Z"), eps=eps, delta=1e-4).bounds()["M"]
+        other = bs.audit(small, slip.symmetry("Z"), eps=eps * 1e-4, delta=1e-4).bounds()["M"]
+        for name in ("explicit", "lower"):
+            assert one[name] == (None if one[name] is None else pytest.approx(other[name], rel=1e-6))
+        assert (one["lower"] is not None) is (other["lower"] is not None) is valid
+
+
+def test_without_a_range_of_rewards_there_are_no_bounds_that_need_it() -> None:
+    lights = bs.GraphMDP([[1, 3], [0, 2], [1, 3], [0, 2]], (0, 1), reward=lambda x, q, v: 7.0 * x[v], H=8)
+    found = bs.audit(lights, bs.VertexSymmetry([[1, 2, 3, 0]]), eps=1e-5, delta=1e-4).bounds()["M"]
+    assert found["explicit"] is None and found["lower"] is None and found["joint"] is not None
+    with pytest.raises(InvalidModel, match="reward_range"):
+        bs.GraphMDP([[1], [0]], (0, 1), reward_range=-1.0)
 
 
 def test_goal_fixed_in_p0_leaves_nothing_to_save() -> None:

@@ -34,7 +34,7 @@ class Bounds:
     delta: float = 0.1
     """Confidence δ."""
     reward_range: float = 1.0
-    """Largest minus smallest reward; the explicit bound divides ε by it."""
+    """Largest minus smallest reward; the explicit and the lower bound divide ε by it."""
     json: bool = False
     """Print one JSON object."""
 
@@ -45,7 +45,7 @@ class Bounds:
         size = Size(self.states, self.pairs, self.succ)
         at = (self.horizon, self.eps, self.delta)
         explicit = ucfh(size, *at, self.reward_range)
-        floor = lower(size, *at)
+        floor = lower(size, *at, self.reward_range)
         if self.json:
             print_json(
                 {

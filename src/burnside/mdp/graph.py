@@ -33,6 +33,7 @@ class GraphMDP:
         starts: states to enumerate from; all states if left out.
         p0: probability of each initial state; uniform over ``starts`` if left out.
         successors: ``C``, the largest number of outcomes of ``step`` (1 without one).
+        reward_range: largest minus smallest mean reward, which the bounds of an audit need; nothing is enumerated there.
         symmetries: declared vertex symmetries, name → function of the model; the first is the default.
 
     >>> import networkx as nx
@@ -58,6 +59,7 @@ class GraphMDP:
         starts: Iterable[GraphState] | None = None,
         p0: Mapping[GraphState, float] | None = None,
         successors: int | None = None,
+        reward_range: float | None = None,
         name: str = "graph MDP",
         action_label: Callable[[int, int], Any] | None = None,
         symmetries: Mapping[str, Callable[[GraphMDP], VertexSymmetry]] | None = None,
@@ -70,7 +72,10 @@ class GraphMDP:
         self._starts, self.p0 = None if starts is None else tuple(starts), p0
         self._action_label = action_label or (lambda q, v: v)
         self.successors = successors if successors is not None else (1 if step is None else None)
+        self.reward_range = reward_range
         self.symmetries = dict(symmetries or {})
+        if reward_range is not None and not 0 <= reward_range < math.inf:
+            raise InvalidModel(f"reward_range is {reward_range}: give a finite number, 0 or more, or None if unknown")
         strangers = set(self.counts) - set(self.alphabet)
         if strangers:
             raise InvalidModel(f"counts names {strangers.pop()!r}, which is not in the alphabet {self.alphabet}")

@@ -107,13 +107,15 @@ class Audit:
             and (paper is None or paper.value)
         ):
             stated = theorem1(self.size.states, self.actions, self.size.succ, *at, parts[0], parts[1], parts[2])
-        floor = lower(size, *at)
+        # Constant rewards fit into [0, 1] as they are; an unknown range leaves the two bounds that need it unknown.
+        span = None if self.reward_range is None else self.reward_range or 1.0
+        floor = None if span is None else lower(size, *at, span)
         return {
             "paper": _finite(stated),
             "joint": _finite(leading(size, *at)),
             "joint_log10": _finite(leading_log10(size, *at)),
-            "explicit": _finite(ucfh(size, *at, self.reward_range or 1.0).episodes),
-            "lower": _finite(floor.value) if floor.valid else None,
+            "explicit": None if span is None else _finite(ucfh(size, *at, span).episodes),
+            "lower": _finite(floor.value) if floor is not None and floor.valid else None,
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -173,7 +175,8 @@ def audit(
         model: a table, or a graph MDP, which is audited from its orbit structure without enumerating a state.
         symmetry: the group; default the model's declared one.
         eps, delta: accuracy and confidence of the bounds. ``eps`` is in units of reward; the explicit-constant bound
-            divides it by the range of the rewards, as its source needs rewards in [0, 1].
+            and the lower bound divide it by the range of the rewards, as their source needs rewards in [0, 1] (without
+            a known range there are none), the paper's formula and the leading term take it as it is.
         trust: go on with a symmetry that does not hold (the group-averaged MDP is then audited).
 
     >>> from burnside.mdp import zoo
@@ -339,7 +342,7 @@ def _audit_orbits(game: GraphMDP, symmetry: VertexSymmetry, eps: float, delta: f
         horizon=game.H,
         eps=eps,
         delta=delta,
-        reward_range=None,
+        reward_range=game.reward_range,
         size=size,
         quotient_size=small,
         actions=None,

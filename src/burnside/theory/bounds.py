@@ -250,14 +250,14 @@ def corollary1(states: int, actions: int, succ: int, horizon: int, eps: float, d
     return theorem1(states, actions, succ, horizon, eps, delta, count("order", order), 1, 1)
 
 
-def lower(size: Size, horizon: int, eps: float, delta: float) -> LowerBound:
+def lower(size: Size, horizon: int, eps: float, delta: float, reward_range: float = 1.0) -> LowerBound:
     """DB15 Thm. 2 with c₁ = 1: (H−2)²·(A−1)(S−3)·ln(c₂/(δ+c₃))/ε², a shape, for the worst model of this size.
 
     Where the number of actions depends on the state, A is the mean pairs/S, so (A−1)(S−3) becomes
     (pairs − S)·(S−3)/S. The theorem speaks only for δ < e⁻⁴/80 and ε < (H−2)/(640e⁴); the value is given
     outside that too, with `valid` false and the reason in `why`. It is 0 below four states, with one action
     per state, and for H ≤ 2. At quotient sizes it bounds learners that are PAC on *all* G-invariant models of
-    that shape: it is never a bound for one given model.
+    that shape: it is never a bound for one given model. Rewards lie in [0, 1]; others take :func:`rescaled` ε.
 
     >>> b = lower(Size(13, 52, 2), horizon=4, eps=1e-5, delta=1e-4)
     >>> b.valid, f"{b.value:.4e}"
@@ -266,7 +266,7 @@ def lower(size: Size, horizon: int, eps: float, delta: float) -> LowerBound:
     (0.0, False, 'it needs at least 4 states, here 3: the bound is 0')
     """
     s = _checked(size)
-    h, e, d = count("horizon", horizon), positive("eps", eps), in_unit("delta", delta)
+    h, e, d = count("horizon", horizon), rescaled(eps, reward_range), in_unit("delta", delta)
     failures: list[str] = []
     if s.states < 4:
         failures.append(f"it needs at least 4 states, here {s.states}: the bound is 0")

@@ -189,6 +189,7 @@ def ring_game(n: int = 5, d: int = 1, *, end_reward: float | None = None, horizo
         horizon if horizon is not None else (4 * n if d == 1 else 100),
         counts={"end": 1},
         successors=1,
+        reward_range=max(reward_at_end, 0.0) - min(reward_at_end, -1.0),
         name=f"ring(n={n}, d={d})",
         action_label=action_label,
         symmetries={"Z": lambda game: _translations(n, d)},
