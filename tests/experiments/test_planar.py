@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from burnside.errors import UnknownName
+from burnside.errors import InvalidParameter, UnknownName
 from burnside.experiments.planar import PRESETS, Planar
-from burnside.experiments.planar.analysis import Extent, cover_rows, finetune_curves, saving, table
+from burnside.experiments.planar.analysis import Extent, cover_rows, finetune_curves, ratios, saving, table
 from burnside.experiments.planar.run import _arrived
 from burnside.experiments.registry import EXPERIMENTS
 from burnside.runs import Cell, Context, Results, read_results, sweep
@@ -67,8 +67,24 @@ def test_savings_are_read_off_the_worlds_curve() -> None:
     results = Results(rows, (), {})
     found = saving(results, "push", 10, "robot")
     assert found is not None and found[0] == pytest.approx(10) and not found[1]  # 0.5 is half-way: 100 demonstrations
-    assert saving(results, "push", 20, "robot") == (50.0, True)
+    assert saving(results, "push", 20, "robot") == (pytest.approx(50.0), "at least")
     assert saving(results, "push", 10, "world") is None
+    flat = Results([*rows, row("world", 3000, 0.9), row("relative", 10, 0.9), row("relative", 100, 0.01)], (), {})
+    assert saving(flat, "push", 10, "relative") == (pytest.approx(100.0), "")  # where the plateau begins, not its end
+    assert saving(flat, "push", 100, "relative") == (pytest.approx(0.1), "at most")
+
+
+def test_ratios_of_what_there_is() -> None:
+    def row(arm: str, seed: int) -> dict[str, Any]:
+        setting = {"kind": "ppo", "task": "push", "shift": 0.0, "turn": 0.0, "arm": arm, "seed": seed}
+        return setting | {"reached": 200 if arm == "world" else 100, "solved": True}
+
+    some = [row("world", 0), row("world", 1), row("relative", 1), row("robot", 0)]
+    found = ratios(Results(some, ("robot, seed 1",), {}), "push", 0.0, 0.0)
+    assert list(found) == ["world"] and found["world"].ratio == 2 and found["world"].seeds == (0,)
+    assert ratios(Results(some[:3], ("robot",), {}), "push", 0.0, 0.0) == {}
+    with pytest.raises(InvalidParameter, match="without a partner"):
+        ratios(Results(some, (), {}), "push", 0.0, 0.0)
 
 
 def test_the_cover_of_the_quotient_does_not_grow_with_the_spread() -> None:

@@ -207,3 +207,26 @@ def test_the_paired_interval_covers() -> None:
         assert found.low is not None and found.high is not None
         hits += found.low <= 801 / 201 <= found.high
     assert 0.88 <= hits / 300 <= 0.98
+
+
+def test_a_ratio_is_a_lower_bound_only_if_the_faster_one_is_known() -> None:
+    """The faster run of 800 is cut at the slower one's budget of 400, so the ratio may be smaller as well."""
+    slow, fast = Times((0, 1), (300, 400), (True, False)), Times((0, 1), (900, 800), (True, True))
+    found = paired_ratio(slow, fast)
+    assert found.ratio == pytest.approx(0.875) and found.cut == (1, 2) and not found.lower_bound
+    solved = Times((0, 1), (300, 400), (True, True))
+    assert paired_ratio(fast, solved, tau=400.0).lower_bound  # cut by hand, in the slower one alone
+
+
+@pytest.mark.parametrize(("seeds", "least"), [(2, None), (3, None), (4, None), (10, 0.9)])
+def test_the_median_of_few_seeds_has_no_upper_limit(seeds: int, least: float | None) -> None:
+    """The last event of all is no limit: beyond it nothing is known."""
+    rng, covered, trials = np.random.default_rng(seeds), 0, 200
+    for _ in range(trials):
+        found = Times(tuple(range(seeds)), rng.exponential(1.0, seeds), np.ones(seeds)).median()
+        if least is None:
+            assert found.high is None
+        else:
+            assert found.low is not None and found.high is not None
+            covered += found.low <= np.log(2) <= found.high
+    assert least is None or covered / trials >= least

@@ -157,3 +157,13 @@ def test_nothing_and_nan_are_refused() -> None:
         point_estimates([1.0, 2.0])
     with pytest.raises(InvalidParameter, match="level"):
         wilson(1, 2, level=95)
+
+
+@pytest.mark.parametrize(("seeds", "covered"), [(2, 0.50), (3, 0.74), (5, 0.83), (10, 0.90)])
+def test_bootstrap_covers_as_often_as_its_docstring_says(seeds: int, covered: float) -> None:
+    rng, hits = np.random.default_rng(0), 0
+    for trial in range(600):
+        found = bootstrap(dict(enumerate(rng.normal(size=seeds))), seed=trial, draws=400)
+        assert found.low is not None and found.high is not None
+        hits += found.low <= 0 <= found.high
+    assert hits / 600 == pytest.approx(covered, abs=0.05)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from burnside.errors import InvalidParameter
-from burnside.stats import loglog_slope
+from burnside.stats import Level, loglog_slope, reaches
 
 
 def test_exact_power_law() -> None:
@@ -24,6 +24,21 @@ def test_interval_covers_and_is_reproducible() -> None:
         covered += slope.low <= 2.0 <= slope.high
         assert slope == loglog_slope(sizes, samples, seed=trial, draws=500)
     assert covered >= 48  # nominally 57 of 60; the bootstrap over ten seeds is a little narrow
+
+
+def test_no_interval_where_seeds_cannot_tell() -> None:
+    for samples in ([[3], [12], [40]], [[1, 0, 0], [2, 3, 4], [5, 6, 7]]):
+        slope = loglog_slope([1, 2, 4], samples)
+        assert slope.low is None and slope.high is None and "no interval" in slope.interval
+
+
+def test_where_a_curve_reaches_a_level() -> None:
+    assert reaches([1, 2, 3], [0.0, 1.0, 0.5], 0.75) == Level(1.75, "")  # the dip after it does not count
+    assert reaches([1, 2, 3, 4], [0.0, 0.5, 0.5, 1.0], 0.5) == Level(2.0, "")
+    assert reaches([1, 2], [0.3, 0.3], 0.3) == Level(1.0, "")
+    for x, y in (([], []), ([1, 1], [0, 1]), ([1, 2], [1])):
+        with pytest.raises(InvalidParameter, match="curve"):
+            reaches(x, y, 0.5)
 
 
 @pytest.mark.parametrize(("x", "samples"), [([5], [[1]]), ([5, 5], [[1], [2]]), ([5, 6], [[0], [1]]), ([1, 2], [[1]])])

@@ -224,10 +224,10 @@ def _seed_list(seeds: int | Sequence[int]) -> list[int]:
 
 
 def bootstrap_ratio(on_m: Sequence[int], on_quotient: Sequence[int], *, seed: int = 0, draws: int = 10_000) -> Ratio:
-    """Ratio of means with a 95 % percentile interval, both sides resampled over seeds.
+    """Ratio of means with a 95 % percentile interval, both sides resampled over seeds; a single seed has none (NaN).
 
-    >>> bootstrap_ratio([10, 10], [5, 5])
-    Ratio(mean=2.0, low=2.0, high=2.0)
+    >>> bootstrap_ratio([10, 10], [5, 5]), bootstrap_ratio([10], [5])
+    (Ratio(mean=2.0, low=2.0, high=2.0), Ratio(mean=2.0, low=nan, high=nan))
     """
     rng = generator(seed, BOOTSTRAP)
     sides: list[FloatArray] = [np.asarray(side, dtype=np.float64) for side in (on_m, on_quotient)]
@@ -236,7 +236,7 @@ def bootstrap_ratio(on_m: Sequence[int], on_quotient: Sequence[int], *, seed: in
         ratios = means[0] / means[1]
         mean = np.divide(sides[0].mean(), sides[1].mean())
     usable = ratios[~np.isnan(ratios)]
-    if usable.size == 0:
+    if usable.size == 0 or min(side.size for side in sides) == 1:
         return Ratio(float(mean), math.nan, math.nan)
     low, high = np.quantile(usable, [0.025, 0.975], method="nearest")
     return Ratio(float(mean), float(low), float(high))

@@ -13,7 +13,7 @@ from burnside.learning import Comparison
 from burnside.report.page import Page
 from burnside.report.parts import Report, resources_of
 from burnside.report.plots import Plot, as_csv, plot
-from burnside.report.tables import number
+from burnside.report.tables import number, span
 from burnside.report.theory_plots import covering_curves, reduction
 from burnside.runs import CellStore
 
@@ -65,7 +65,7 @@ def _table(page: Page, summary: Summary) -> None:
             number(row["mistakes M"]),
             number(row["mistakes quotient"]),
             number(row["ratio"]),
-            f"{row['low']:.3g}–{row['high']:.3g}",
+            span(row["low"], row["high"]),
             number(row["joint reachable"]),
             number(row["joint"]),
             number(row["order"]),
@@ -78,10 +78,7 @@ def _table(page: Page, summary: Summary) -> None:
     off = ", ".join(f"{name} {value:.2f}×" for name, value in summary.errors.items() if value == value)
     page.text(f"How far each prediction is off, as a geometric mean over the rows: {off}.")
     for name, slope in summary.growth.items():
-        page.text(
-            f"Mistakes against N on {name}: exponent {slope.exponent:.2f} (95 % interval {slope.low:.2f} to "
-            f"{slope.high:.2f})."
-        )
+        page.text(f"Mistakes against N on {name}: exponent {slope.exponent:.2f} (95 %: {slope.interval}).")
 
 
 def ratio_plot(results: Results) -> Plot:
@@ -132,7 +129,7 @@ def growth_plot(results: Results) -> Plot:
             (line,) = axes.plot(
                 sizes,
                 [slope.at(n) for n in sizes],
-                label=f"{name}: N^{slope.exponent:.2f} [{slope.low:.2f}, {slope.high:.2f}]",
+                label=f"{name}: N^{slope.exponent:.2f} ({slope.interval})",
             )
             axes.scatter([n for n, _ in at], [max(m, 0.5) for _, m in at], s=10, color=line.get_color(), alpha=0.5)
         axes.set(xscale="log", yscale="log", xlabel="ring size N", ylabel="mistakes")

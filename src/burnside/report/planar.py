@@ -102,7 +102,7 @@ def _ppo_cells(row: dict[str, Any]) -> list[object]:
 def _imitation_cells(row: dict[str, Any]) -> list[object]:
     more = "–"
     if row["saving"] is not None:
-        more = f"{'more than ' if row['saving_bound'] else ''}{row['saving']:.1f}"
+        more = f"{row['saving_bound']} {row['saving']:.1f}".strip()
     success = f"{row['success_mean']:.1%}"
     interval = _range(row["success_low"], row["success_high"], 100)
     return [row["task"], row["demos"], row["arm"], row["seeds"], success, interval, more]

@@ -74,7 +74,7 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
     for condition in ("baseline", "canonical"):
         slope = growth(results, condition)
         if slope is not None:
-            page.text(f"{condition}: episodes grow as N^{slope.exponent:.2f} ({slope.low:.2f} to {slope.high:.2f}).")
+            page.text(f"{condition}: episodes grow as N^{slope.exponent:.2f} ({slope.interval}).")
     rules = by_rule(folder, allow_missing=True)
     keyed = {rule: {(r["n"], r["condition"]): r for r in rows} for rule, rows in rules.items()}
     compared = [

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from burnside.theory import Audit
 
-__all__ = ["Row", "audit_rows", "bound_rows", "number", "plus_minus", "whole"]
+__all__ = ["Row", "audit_rows", "bound_rows", "number", "plus_minus", "span", "whole"]
 
 
 class Row(NamedTuple):
@@ -22,14 +22,24 @@ class Row(NamedTuple):
 def number(x: float | None) -> str:
     """A float for people; a dash for what is undefined.
 
-    >>> number(1.5e12), number(125000.0), number(None), number(57.142857)
-    ('1.5e+12', '125000', '–', '57.14')
+    >>> number(1.5e12), number(125000.0), number(None), number(57.142857), number(math.nan), number(-math.inf)
+    ('1.5e+12', '125000', '–', '57.14', '–', '−∞')
     """
-    if x is None:
+    if x is None or math.isnan(x):
         return "–"
     if not math.isfinite(x):
-        return "∞"
+        return "∞" if x > 0 else "−∞"
     return f"{x:.0f}" if x == round(x) and abs(x) < 1e9 else f"{x:.4g}"
+
+
+def span(low: float | None, high: float | None) -> str:
+    """An interval for people; a dash where there is none.
+
+    >>> span(1.234, 5.678), span(1.0, math.inf), span(math.nan, math.nan), span(None, 2.0)
+    ('1.23–5.68', '1–∞', '–', '–')
+    """
+    ends = [x for x in (low, high) if x is not None and not math.isnan(x)]
+    return "–".join(number(x) if math.isinf(x) else f"{x:.3g}" for x in ends) if len(ends) == 2 else "–"
 
 
 def plus_minus(mean: float | None, se: float | None) -> str:

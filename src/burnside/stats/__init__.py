@@ -1,7 +1,8 @@
 """Honest statistics of runs: censored times, intervals, scaling fits.
 
 What lives here: ``censored`` — times to a threshold of runs that may never reach it; ``intervals`` — rates, bootstraps
-and scores in rliable's format; ``scaling`` — slopes on logarithmic axes with bootstrap intervals over seeds. Seeds are
+and scores in rliable's format; ``scaling`` — where curves reach a level, and slopes on
+logarithmic axes with bootstrap intervals over seeds. Seeds are
 labels, never positions, and everything random takes an explicit seed, so that an interval is the same tomorrow. It may
 import the layers below, and knows no experiment.
 """
@@ -30,12 +31,13 @@ from burnside.stats.intervals import (
     stratified_bootstrap,
     wilson,
 )
-from burnside.stats.scaling import Slope, loglog_slope
+from burnside.stats.scaling import Level, Slope, loglog_slope, reaches
 
 __all__ = [
     "Curve",
     "Estimate",
     "Interval",
+    "Level",
     "Ratio",
     "Reach",
     "Scores",
@@ -49,6 +51,7 @@ __all__ = [
     "optimality_gap",
     "paired_ratio",
     "point_estimates",
+    "reaches",
     "rliable_export",
     "score_table",
     "stratified_bootstrap",

@@ -174,7 +174,9 @@ class Times:
             theta = z * np.sqrt(greenwood) / np.log(survival)
             low, high = survival ** np.exp(-theta), survival ** np.exp(theta)
         inside = (survival > 0) & (survival < 1)
-        low, high = np.where(inside, low, survival), np.where(inside, high, survival)
+        low, high = np.where(inside, low, survival), np.where(inside, high, 1.0)
+        if when.size > 1 and survival[-1] <= 0:
+            high[-1] = high[-2]  # all runs at risk were solved: its error is not known, the upper band stays
         return Curve(when, survival, low, high, at_risk.astype(np.int64))
 
     def median(self, level: float = 0.95) -> Interval:
@@ -248,7 +250,8 @@ class Ratio(NamedTuple):
         log_ratio: its natural logarithm.
         tau: where the times were restricted.
         seeds: the pairs used.
-        censored: unsolved runs of both. If only the first has some, the ratio is a lower bound.
+        censored: unsolved runs of both.
+        cut: runs of both whose time is hidden or beyond τ. If only the first has some, the ratio is a lower bound.
     """
 
     ratio: float
@@ -258,6 +261,7 @@ class Ratio(NamedTuple):
     tau: float
     seeds: tuple[int, ...]
     censored: tuple[int, int]
+    cut: tuple[int, int] = (0, 0)
 
     @property
     def single_seed(self) -> bool:
@@ -266,8 +270,8 @@ class Ratio(NamedTuple):
 
     @property
     def lower_bound(self) -> bool:
-        """Whether the true ratio can only be larger: the slower one has unsolved runs, the other none."""
-        return self.censored[0] > 0 and self.censored[1] == 0
+        """Whether the true ratio can only be larger: of the slower one some times are not known, of the other all."""
+        return self.cut[0] > 0 and self.cut[1] == 0
 
 
 def paired_ratio(
@@ -303,12 +307,17 @@ def paired_ratio(
     a, b = np.minimum(x.times, tau), np.minimum(y.times, tau)
     log_ratio = float(np.log(a.mean() / b.mean()))
     counts = (x.censored, y.censored)
+    cut = (_cut(x, tau), _cut(y, tau))
     if len(shared) == 1:
-        return Ratio(float(np.exp(log_ratio)), None, None, log_ratio, tau, tuple(shared), counts)
+        return Ratio(float(np.exp(log_ratio)), None, None, log_ratio, tau, tuple(shared), counts, cut)
     drawn = np.random.default_rng(seed).integers(len(shared), size=(draws, len(shared)))
     logs = np.log(a[drawn].mean(axis=1) / b[drawn].mean(axis=1))
     low, high = np.exp(np.quantile(logs, [(1 - check_level(level)) / 2, (1 + level) / 2]))
-    return Ratio(float(a.mean() / b.mean()), float(low), float(high), log_ratio, tau, tuple(shared), counts)
+    return Ratio(float(a.mean() / b.mean()), float(low), float(high), log_ratio, tau, tuple(shared), counts, cut)
+
+
+def _cut(times: Times, tau: float) -> int:
+    return int((~times.solved | (times.times > tau)).sum())
 
 
 def _pick(times: Times, seeds: Sequence[int]) -> Times:

@@ -99,6 +99,10 @@ def bootstrap(
 ) -> Interval:
     """Percentile bootstrap over seeds; the same arguments give the same interval.
 
+    Of few seeds it covers the truth less often than ``level`` says, since no resample is wider than the sample: a 95 %
+    interval of the mean of normal numbers covers it in 50 % of the cases with 2 seeds, 74 with 3, 83 with 5, 90 with
+    10 (``tests/stats/test_intervals.py`` measures it). Say with how many seeds it was made.
+
     Args:
         values: one number per seed, by the label of the seed.
         statistic: along the last axis; default the mean.

@@ -14,7 +14,7 @@ from burnside._types import BoolArray, FloatArray, IntArray
 from burnside.agents.davi.config import ARMS
 from burnside.experiments.cube.config import PAPER
 from burnside.runs import Results, read_results
-from burnside.stats import bootstrap, wilson
+from burnside.stats import bootstrap, reaches, wilson
 
 __all__ = ["Curve", "Worth", "by_depth", "curves", "label_errors", "solve_rates", "table", "worth"]
 
@@ -164,10 +164,8 @@ def _shift(counts: FloatArray, errors: FloatArray, own: float, at: float) -> tup
     >>> _shift(np.log([1000.0, 4000.0]), np.log([1.0, 0.5]), math.log(1.1), math.log(1000.0))
     (1.0, 'at most')
     """
-    falling = np.minimum.accumulate(errors)
-    bound = "at least" if own < falling[-1] - 1e-12 else "at most" if own > falling[0] + 1e-12 else ""
-    reached = float(np.interp(-own, -falling, counts))  # held at its ends
-    return float(round(math.exp(reached - at), 10)), bound
+    found = reaches(counts, -errors, -own)
+    return float(round(math.exp(found.at - at), 10)), found.bound
 
 
 def _first_setting(columns: Mapping[str, Any], chosen: BoolArray) -> BoolArray:

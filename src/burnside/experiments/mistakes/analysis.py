@@ -65,17 +65,19 @@ def mean_error(results: Sequence[tuple[Setting, Comparison]], prediction: str) -
 
 
 def growth(results: Sequence[tuple[Setting, Comparison]]) -> dict[str, Slope]:
-    """Exponents of mistakes in N, on M and on M̄, over the rings that share one width; at least two are needed."""
+    """Exponents of mistakes in N, on M and on M̄, over the rings that share one width; at least two are needed.
+
+    A ring some of whose runs ended at their budget is left out: of those only a lower bound is known.
+    """
     found: dict[str, Slope] = {}
     rings = [(s, c) for s, c in results if s.model == "slip-ring" and s.symmetry == "Z" and "goal" not in s.parameters]
     for scale in sorted({s.scale or 1.0 for s, _ in rings}):
         chosen = [(s, c) for s, c in rings if (s.scale or 1.0) == scale]
-        if len(chosen) < 2:
-            continue
-        sizes = [float(s.parameters["n"]) for s, _ in chosen]
         for side, pick in (("M", "on_m"), ("quotient", "on_quotient")):
-            samples = [[float(run.mistakes()) for run in getattr(c, pick)] for _, c in chosen]
-            if all(sum(sample) > 0 for sample in samples):
+            whole = [(s, getattr(c, pick)) for s, c in chosen if not any(run.capped for run in getattr(c, pick))]
+            sizes = [float(s.parameters["n"]) for s, _ in whole]
+            samples = [[float(run.mistakes()) for run in runs] for _, runs in whole]
+            if len(whole) >= 2 and all(sum(sample) > 0 for sample in samples):
                 found[f"{side}, c = {scale:g}"] = loglog_slope(sizes, samples)
     return found
 

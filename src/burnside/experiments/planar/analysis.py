@@ -15,7 +15,7 @@ from burnside.envs.planar import PlanarSpec, demonstrate, observe
 from burnside.envs.planar.core import PlanarState
 from burnside.experiments.planar.config import ARMS
 from burnside.runs import Results, read_results
-from burnside.stats import bootstrap
+from burnside.stats import bootstrap, reaches
 from burnside.stats.censored import Ratio, Times, paired_ratio
 from burnside.theory import covering
 
@@ -67,9 +67,14 @@ def times(results: Results, task: str, shift: float, turn: float, arm: str) -> T
 def ratios(results: Results, task: str, shift: float, turn: float) -> dict[str, Ratio]:
     """How many times as many episodes the other arms need as the robot's frame, paired by seed."""
     arms = [key[0] for key in _settings(results, "ppo", "arm")]
-    robot = times(results, task, shift, turn, "robot")
-    found = {arm: times(results, task, shift, turn, arm) for arm in arms if arm != "robot"}
-    return {arm: paired_ratio(own, robot) for arm, own in found.items() if len(own.times) and len(robot.times)}
+    there = [arm for arm in arms if _of(results, kind="ppo", task=task, shift=shift, turn=turn, arm=arm)]
+    found = {arm: times(results, task, shift, turn, arm) for arm in there}
+    robot = found.pop("robot", None)
+    if robot is None:
+        return {}
+    pairs = {arm: own for arm, own in found.items() if set(own.seeds) & set(robot.seeds)}
+    missing = bool(results.missing)
+    return {arm: paired_ratio(own, robot, allow_missing=missing) for arm, own in pairs.items()}
 
 
 def _ppo_row(results: Results, task: str, shift: float, turn: float, arm: str) -> dict[str, Any]:
@@ -109,20 +114,17 @@ def _mean_success(results: Results, task: str, arm: str) -> dict[int, float]:
     }
 
 
-def saving(results: Results, task: str, demos: int, arm: str) -> tuple[float, bool] | None:
+def saving(results: Results, task: str, demos: int, arm: str) -> tuple[float, str] | None:
     """How many times as many demonstrations the world frame needs for an arm's success with ``demos``.
 
-    The world's success is interpolated on the logarithm of the number of demonstrations. The second value says that
-    the world never got as far, so that the first is a lower bound.
+    The world's success is interpolated on the logarithm of the number of demonstrations. The second value is "at least"
+    if the world never got as far, "at most" if it was further with its fewest, else "".
     """
     world, own = _mean_success(results, task, "world"), _mean_success(results, task, arm).get(demos)
     if arm == "world" or own is None or len(world) < 2:
         return None
-    counts = np.log(np.array(list(world), dtype=np.float64))
-    rising = np.maximum.accumulate(np.array(list(world.values())))
-    if own > rising[-1]:
-        return float(max(world) / demos), True
-    return float(math.exp(np.interp(own, rising, counts)) / demos), False
+    found = reaches(np.log(np.array(list(world), dtype=np.float64)), list(world.values()), own)
+    return float(math.exp(found.at) / demos), found.bound
 
 
 def _finetune_row(results: Results, task: str, arm: str, demos: int) -> dict[str, Any]:

@@ -64,9 +64,12 @@ def by_rule(folder: Path, allow_missing: bool = False) -> dict[str, list[dict[st
 def ratios(results: Results, rule: str = "train95") -> dict[int, Ratio]:
     """Baseline over canonical for every N that has both, paired by seed."""
     sizes = sorted({n for n, c in _settings(results) if c == "baseline" and (n, "canonical") in _settings(results)})
+    both = {n: [times(results, n, condition, rule) for condition in ("baseline", "canonical")] for n in sizes}
+    missing = bool(results.missing)
     return {
-        n: paired_ratio(times(results, n, "baseline", rule), times(results, n, "canonical", rule), seed=n)
-        for n in sizes
+        n: paired_ratio(slow, fast, seed=n, allow_missing=missing)
+        for n, (slow, fast) in both.items()
+        if set(slow.seeds) & set(fast.seeds)
     }
 
 
