@@ -128,7 +128,9 @@ def reproduce(
     states = [PartState(name, PARTS[name].seconds.get(preset, 60.0)) for name in chosen]
     page = Page(
         "Burnside: sample complexity under symmetry",
-        lead=f"What this machine computed with the preset '{preset}'. Every table says how to get it again.",
+        lead=f"What this machine computed with the preset '{preset}'. Every table says how to get it again. "
+        "Intervals over seeds are percentile bootstraps, too narrow for few seeds: nominal 95 % is about 74 % with "
+        "three seeds, 83 % with five, 90 % with ten.",
         tabs=True,
     )
     ledger_section(page, load())
