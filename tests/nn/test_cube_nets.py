@@ -173,6 +173,17 @@ def test_invariance_on_large_cubes(n):
     assert (values - values[0, 0]).abs().max() < 1e-5 * (1 + values.abs().max())
 
 
+def test_shared_weights_begin_no_further_from_zero_than_others():
+    """A sum of 24 equal weights spreads √24 times as far as one of independent ones: some seeds began at −9."""
+    spec = CubeSpec(3)
+    x, seeds = states_of(spec, 256), list(range(20))
+    shared = EquivariantValue(CubeSymmetry(spec, "conjugation"), (96, 48), 2, Initializer(seeds))
+    plain = ResidualValue(spec, (96, 48), 2, Initializer(seeds))
+    with torch.no_grad():
+        spread = [float(net(x.expand(20, -1, -1)).mean(dim=1).std()) for net in (shared, plain)]
+    assert spread[0] < 2.5 * spread[1]
+
+
 def test_a_plain_network_is_not_invariant():
     symmetry = CubeSymmetry(CubeSpec(2))
     net = ResidualValue(symmetry.spec, (96, 48), 1, Initializer([0])).eval()

@@ -85,6 +85,9 @@ class PoolLinear(torch.nn.Module):
 
     It is a mean over the group up to the scale of the weights, and that scale matters: with the mean, Adam moves the
     value |G| times more slowly than in a network without sharing, and does not get anywhere in a few hundred updates.
+    The weights begin √|G| times smaller than those of a network without sharing, because a sum of |G| equal weights
+    spreads √|G| times as far as one of independent ones: otherwise some seeds begin 9 below the targets and spend
+    half of their training on the way back.
 
     >>> PoolLinear(24, 5, Initializer([0])).dense()[0].shape
     torch.Size([1, 120, 1])
@@ -94,9 +97,8 @@ class PoolLinear(torch.nn.Module):
         """From ``inputs`` channels to one number."""
         super().__init__()
         self.order = order
-        bound = 1.0 / math.sqrt(order * inputs)
-        self.weight = torch.nn.Parameter(init.uniform((inputs, 1), bound))
-        self.bias = torch.nn.Parameter(init.uniform((1,), bound))
+        self.weight = torch.nn.Parameter(init.uniform((inputs, 1), 1.0 / (order * math.sqrt(inputs))))
+        self.bias = torch.nn.Parameter(init.uniform((1,), 1.0 / math.sqrt(order * inputs)))
 
     def dense(self) -> tuple[torch.Tensor, torch.Tensor]:
         """The matrix ``(members, |G|·inputs, 1)`` and the bias."""

@@ -291,8 +291,6 @@ PRESETS: dict[str, tuple[Part, ...]] = {
         Part(_STACK, ("world",), (100,), 1, first=1),
         Part(_STACK, ("upright", "azimuth", "relative"), (500,), 2, first=1),
         Part(_STACK, ("upright", "azimuth", "relative"), (50,), 2),
-        # and clouds at more
-        Part(_STACK, ("gripper", "world"), (200,), 1, observation="cloud"),
         # or because of the network: poses in the network of the clouds
         Part(_STACK, ("gripper", "world"), (50,), 2, observation="tokens"),
     ),
