@@ -1,7 +1,8 @@
 """Every error a user of Burnside can meet, each carrying one sentence: what is wrong and how to fix it.
 
-The command line prints that sentence and exits with code 2; the Python API raises it. Nothing else in the
-package derives exceptions of its own, so ``except BurnsideError`` catches all that is the caller's to fix.
+The command line prints that sentence and exits with code 2, or 1 if a symmetry was refused; the Python API raises it.
+Nothing else in the package derives exceptions of its own, so ``except BurnsideError`` catches all that is the caller's
+to fix.
 """
 
 from __future__ import annotations

@@ -93,16 +93,45 @@ def test_show_writes_the_file(capsys: pytest.CaptureFixture[str], tmp_path: Path
         assert code == 0 and target.stat().st_size > 1000 and str(target) in out
 
 
-def test_wrong_symmetry_is_one_sentence(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("command", ["audit", "audit --json", "show", "measure --seeds 1"])
+def test_wrong_symmetry_is_one_sentence_and_exit_code_1(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     (tmp_path / "wrong.py").write_text(
         "import numpy as np\nimport burnside as bs\n"
         "def turn(mdp):\n    return bs.Symmetry.from_actions(mdp, [np.roll(np.arange(mdp.n_states), 1)])\n"
     )
     monkeypatch.chdir(tmp_path)
-    code, out, err = run(capsys, "audit", "grid", "--symmetry", "wrong:turn")
-    assert code == 2 and not out and "is not a symmetry of grid(n=5)" in err and "Traceback" not in err
+    name, *rest = command.split()
+    code, out, err = run(capsys, name, "grid", "--symmetry", "wrong:turn", *rest)
+    assert code == 1 and not out and "is not a symmetry of grid(n=5)" in err and "Traceback" not in err
+    assert err.startswith("refused:") and len(err.strip().splitlines()) == 1 and "--trust" in err
+    assert [path.name for path in tmp_path.iterdir() if path.name != "__pycache__"] == ["wrong.py"]
+
+
+def test_a_wrong_symmetry_on_trust_attains_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "walks.py").write_text(
+        "import numpy as np\nimport burnside as bs\n"
+        "def walk():\n    P = np.stack([np.roll(np.eye(6), 1, 1), np.roll(np.eye(6), -1, 1)], axis=1)\n"
+        "    return bs.TabularMDP.from_dense(P, np.eye(6)[:, [0, 0]], np.eye(6)[0], 4)\n"
+        "def turns(mdp):\n    return bs.Symmetry.from_actions(mdp, [np.roll(np.arange(6), 1)], name='turns')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    line = ("audit", "walks:walk", "--symmetry", "walks:turns", "--trust")
+    code, out, _ = run(capsys, *line)
+    assert code == 0 and "attainable: no — turns does not hold" in out and "can lose up to 6.667" in out
+    assert "the symmetry does not hold: these figures rest on trust" in out
+    code, out, _ = run(capsys, *line, "--json")
+    found = json.loads(out)
+    assert code == 0 and found["attainable"] is False and found["trusted"] is True
+    assert found["verified"]["averaged"]["eps_r"] == pytest.approx(5 / 6)
+
+
+def test_no_mistakes_give_no_ratio_and_no_nan(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "measure", "slip-ring", "--n", "5", "--seeds", "1", "--eps", "0.97", "--fresh")
+    assert code == 0 and "nan" not in out and "there is no ratio: give a smaller ε" in out
 
 
 BAD = [
@@ -156,6 +185,20 @@ def test_the_installed_command_runs_in_a_pipe() -> None:
         [sys.executable, "-m", "burnside", "audit", "fig2", "--json"], capture_output=True, text=True, check=True
     )
     assert json.loads(done.stdout)["factors"]["paper"] == 8
+
+
+def test_ctrl_c_while_modules_are_imported_is_one_word() -> None:
+    script = (
+        "import os, signal, sys\n"
+        "class Press:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'rich.table':\n            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Press())\n"
+        "from burnside.cli import main\n"
+        "sys.exit(main(['zoo']))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
 
 
 def test_reproduce_writes_the_report_and_survives_a_failing_part(

@@ -21,7 +21,20 @@ from burnside.errors import (
     ModelTooLarge,
     UnknownName,
 )
-from burnside.mdp import GraphMDP, Symmetry, TabularMDP, VertexSymmetry, average, discover, quotient, verify, zoo
+from burnside.mdp import (
+    GraphMDP,
+    Symmetry,
+    TabularMDP,
+    VertexSymmetry,
+    average,
+    discover,
+    evaluate,
+    quotient,
+    reachable,
+    solve_discounted,
+    verify,
+    zoo,
+)
 
 nan, inf = float("nan"), float("inf")
 
@@ -51,6 +64,9 @@ MODELS: dict[str, tuple[Callable[[], Any], str]] = {
     "sparse row": (lambda: coin(P=sp.csr_matrix(put(P, (2, 1), 0.9))), "sum to 0.9"),
     "negative probability": (lambda: coin(P=put(put(P, (0, 0), 1.5), (0, 1), -0.5)), "negative"),
     "negative, sparse": (lambda: coin(P=sp.coo_matrix(put(put(P, (0, 0), 1.5), (0, 1), -0.5))), "negative"),
+    "complex P": (lambda: coin(P=P + 0.5j), "numbers"),
+    "complex sparse P": (lambda: coin(P=sp.csr_matrix(P + 0.5j)), "real numbers, got complex128"),
+    "complex dense P": (lambda: TabularMDP.from_dense((P + 0.5j).reshape(2, 2, 2), [[1, 0]] * 2, P0, 3), "number"),
     "NaN in P": (lambda: coin(P=put(P, (1, 0), nan)), "P"),
     "NaN in sparse P": (lambda: coin(P=sp.csr_matrix(put(P, (1, 0), nan))), "NaN"),
     "infinite P": (lambda: coin(P=put(P, (1, 0), inf)), "P"),
@@ -258,6 +274,27 @@ OTHERS: dict[str, tuple[type[BurnsideError], Callable[[], Any], str]] = {
     "gym module": (InvalidParameter, lambda: TabularMDP.from_gym("no_such_module:Env-v0"), "no_such_module"),
     "gym without time": (InvalidModel, lambda: TabularMDP.from_gym("FrozenLake-v1", H=0), "horizon"),
 }  # fmt: skip
+
+
+TAKE_TABLES: dict[str, Callable[[Any], Any]] = {
+    "solve": bs.solve,
+    "evaluate": lambda model: evaluate(model, np.zeros((3, 2), int)),
+    "policy_return": lambda model: bs.policy_return(model, np.zeros((3, 2), int)),
+    "solve_discounted": lambda model: solve_discounted(model, 0.5),
+    "quotient": lambda model: quotient(model, Symmetry.trivial(coin())),
+    "discover": discover,
+    "minimise": bs.minimise,
+    "reachable": reachable,
+    "Symmetry.from_actions": lambda model: Symmetry.from_actions(model, [[1, 0]]),
+}
+
+
+@pytest.mark.parametrize("what", TAKE_TABLES)
+def test_what_is_no_table(what: str) -> None:
+    one_sentence(InvalidParameter, lambda: TAKE_TABLES[what]("ring"), f"{what} takes a TabularMDP, got a str")
+    game = GraphMDP(nx.path_graph(2), (0, 1), H=3)
+    one_sentence(InvalidParameter, lambda: TAKE_TABLES[what](game), "got a GraphMDP", "model.tabular()")
+    one_sentence(InvalidParameter, lambda: quotient(coin(), "Z"), "takes a Symmetry, got a str")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("case", OTHERS)

@@ -178,6 +178,60 @@ def test_anything_with_a_table_will_do() -> None:
     assert mdp.p0.tolist() == [0.5, 0.5] and solve(mdp).V[0].tolist() == [6.0, 0.0]
 
 
+def test_lists_are_tables_too() -> None:
+    class Listed:
+        P = ({0: [(1.0, 1, 5.0, True)]}, [[(1.0, 1, 0.0, True)], [(1.0, 0.0, 2.0, False)]])
+
+    mdp = TabularMDP.from_gym(Listed(), H=2)
+    assert (mdp.n_states, mdp.n_pairs) == (3, 4) and mdp.state_name(2) == "end"
+    assert mdp.R.tolist() == [5.0, 0.0, 2.0, 0.0] and mdp.P.indices.tolist() == [2, 2, 0, 2]
+
+
+TABLES: dict[str, tuple[Any, str]] = {
+    "an array": (np.ones((2, 1, 2)) / 2, "from_dense"),
+    "empty": ({}, "must map states"),
+    "states from 1": ({1: {0: []}, 2: {0: []}}, "P[0] of this environment must map actions to outcomes"),
+    "a row of numbers": ([0.5, 0.5], "P[0]"),
+    "an action by name": ([{"left": [(1.0, 0, 0.0, False)]}], "the action 'left'"),
+    "no list of outcomes": ([{0: 1.0}], "P[0][0] of this environment must be a list"),
+    "three entries": ([{0: [(1.0, 0, 0.0)]}], "(probability, next state, reward, terminated)"),
+    "half a state": ([{0: [(1.0, 0.5, 0.0, False)]}], "leads to 0.5: the states are numbered 0…0"),
+    "a state that is not there": ([{0: [(1.0, 0, 0.0, False)]}, {3: [(1.0, 2, 0.0, False)]}], "P[1][3]"),
+    "a state by name": ([{0: [(1.0, "home", 0.0, False)]}], "leads to 'home'"),
+}
+
+
+@pytest.mark.parametrize("case", TABLES)
+def test_tables_that_are_none(case: str) -> None:
+    table, words = TABLES[case]
+    bare = type("Bare", (), {"P": table})()
+    one_sentence(InvalidModel, lambda: TabularMDP.from_gym(bare, H=2), words)
+
+
+def test_wrappers_that_the_table_does_not_know_are_refused() -> None:
+    gymnasium = pytest.importorskip("gymnasium")
+    lake = gymnasium.make("FrozenLake-v1")
+    wrappers = gymnasium.wrappers
+
+    class Costly(gymnasium.Wrapper):  # type: ignore[misc,name-defined]
+        def step(self, action: int) -> Any:
+            seen, reward, terminated, truncated, info = self.env.step(action)
+            return seen, float(reward) - 0.1, terminated, truncated, info
+
+    wrapped = {
+        "Costly": Costly(lake),
+        "TransformAction": wrappers.TransformAction(lake, lambda a: 3 - a, lake.action_space),
+        "TransformReward": wrappers.RecordEpisodeStatistics(wrappers.TransformReward(lake, lambda r: 2 * r)),
+        "TransformObservation": Costly(wrappers.TransformObservation(lake, lambda s: 15 - s, lake.observation_space)),
+    }
+    for name, env in wrapped.items():
+        text = one_sentence(InvalidModel, lambda env=env: TabularMDP.from_gym(env), f"wrapper {name} changes")
+        assert "pass env.unwrapped" in text
+        assert TabularMDP.from_gym(env.unwrapped, H=9).n_states == 16
+    harmless = wrappers.RecordEpisodeStatistics(wrappers.TimeLimit(lake.unwrapped, 7))
+    assert TabularMDP.from_gym(harmless).n_states == 16
+
+
 # ---------------------------------------------------------------------- graphs
 
 GRAPHS = {

@@ -199,3 +199,69 @@ def test_json_details(good: dict[str, Path], tmp_path: Path) -> None:
     mdp = load(path)
     assert (mdp.name, mdp.state_name(3), mdp.action_name(1)) == ("wrong", "s3", "a1")
     assert np.array_equal(dense(mdp)[0], dense(zoo.grid(3))[0])
+
+
+COIN = {
+    "format": "burnside-mdp", "version": 1, "horizon": 3, "states": ["heads", "tails"], "initial": [0.5, 0.5],
+    "pairs": [
+        {"state": s, "action": a, "reward": 1.0, "next": [[s if a == 0 else 1 - s, 1.0]]}
+        for s in (0, 1) for a in (0, 1)
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("next", [[0.5, 1.0]], "pair 2 leads to state 0.5, but states are numbered 0…1: write one of these numbers"),
+        ("next", [["heads", 1.0]], "pair 2 leads to state 'heads', but states are numbered 0…1: write 0"),
+        ("next", [["1", 1.0]], "pair 2 leads to state '1'"),
+        ("next", [[True, 1.0]], "pair 2 leads to state True"),
+        ("next", [[7, 1.0]], 'pair 2 leads to state 7, but states are numbered 0…1: correct it, or add'),
+        ("next", [[-1, 1.0]], "pair 2 leads to state -1"),
+        ("next", [[0, "1"]], "pair 2 has the probability '1': write a number"),
+        ("state", 1.5, "pair 2 belongs to state 1.5"),
+        ("state", "tails", "pair 2 belongs to state 'tails', but states are numbered 0…1: write 1"),
+        ("action", 0.5, "pair 2 has the action 0.5"),
+        ("reward", "1.0", "pair 2 has the reward '1.0'"),
+        ("reward", [1.0, 0.0, 0.0], "pair 2 has another number of rewards than pair 0"),
+    ],
+)  # fmt: skip
+def test_no_number_of_a_json_file_is_guessed(field: str, value: Any, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "coin.json"
+    path.write_text(json.dumps(COIN))
+    assert load(path).P.indices.tolist() == [0, 1, 1, 0]
+    changed = json.loads(json.dumps(COIN))
+    changed["pairs"][2][field] = value
+    path.write_text(json.dumps(changed))
+    one_sentence(UnreadableFile, lambda: load(path), "coin.json", words)
+
+
+def test_a_whole_number_may_be_written_with_a_point(tmp_path: Path) -> None:
+    changed = json.loads(json.dumps(COIN)) | {"states": 2}
+    changed["pairs"][0] |= {"state": 0.0, "next": [[0.0, 1]]}
+    path = tmp_path / "coin.json"
+    path.write_text(json.dumps(changed))
+    assert load(path).P.indices.tolist() == [0, 1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("key", "change", "words"),
+    [
+        ("indices", lambda x: x + 0.5, "indices must be a vector of whole numbers, got float64"),
+        ("indices", lambda x: x.astype(float), "indices must be a vector of whole numbers, got float64"),
+        ("indptr", lambda x: x.astype(float), "indptr must be a vector of whole numbers"),
+        ("data", lambda x: x + 0.5j, "data must be a vector of real numbers, got complex128"),
+        ("indices", lambda x: np.where(np.arange(x.size) == 3, 99, x), "pair 2 leads to state 99, but the 9 states"),
+        ("indices", lambda x: np.where(np.arange(x.size) == 3, -1, x), "pair 2 leads to state -1"),
+        ("horizon", lambda x: np.array(2.5), "the horizon must be one whole number, got 2.5"),
+        ("horizon", lambda x: np.array(True), "the horizon must be one whole number"),
+    ],
+)
+def test_no_number_of_an_npz_file_is_guessed(
+    good: dict[str, Path], key: str, change: Any, words: str, tmp_path: Path
+) -> None:
+    arrays = arrays_of(good["npz"])
+    path = tmp_path / "wrong.npz"
+    np.savez(path, **(arrays | {key: change(arrays[key])}))
+    one_sentence(UnreadableFile, lambda: load(path), "wrong.npz", words)

@@ -60,6 +60,27 @@ def test_a_killed_process_costs_its_episodes_only(vector: ManipulationVectorEnv)
     assert not info["crashed"].any()
 
 
+def test_a_process_that_died_between_calls_does_not_hang_the_reset(vector: ManipulationVectorEnv) -> None:
+    expected, _ = vector.reset(seed=60)
+    before = vector.restarts
+    process = vector.workers[0].process
+    os.kill(process.pid, signal.SIGKILL)
+    process.join()  # so that asking it fails already
+
+    def hangs(*_: object) -> None:
+        raise AssertionError("reset hangs")
+
+    previous = signal.signal(signal.SIGALRM, hangs)
+    signal.alarm(120)
+    try:
+        seen, _ = vector.reset(seed=60)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, previous)
+    assert vector.restarts == before + 1
+    assert np.array_equal(seen["state"], expected["state"])
+
+
 def test_wrong_actions_are_said_and_do_no_harm(vector: ManipulationVectorEnv) -> None:
     seen, _ = vector.reset(seed=1)
     with pytest.raises(InvalidAction, match=r"shape \(3, 10\), got \(2, 10\)"):

@@ -1,6 +1,7 @@
 """The same job on every engine gives the same bits; processes killed there are replaced."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -164,6 +165,20 @@ def test_slurm_without_slurm_is_one_sentence(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("PATH", "")
     with pytest.raises(InvalidParameter, match="sbatch is not found"):
         sweep(ToyJob(), "smoke", tmp_path, engine="slurm", progress="none")
+
+
+def test_a_stop_file_forgets_the_clock_of_the_machine_that_sends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from burnside.runs.engines.base import StopFile
+
+    monkeypatch.setattr(time, "monotonic", lambda: 5e6)  # up for two months
+    stop = StopFile(tmp_path / "stop")
+    assert not stop()
+    sent = pickle.dumps(stop)
+    stop.set()
+    monkeypatch.setattr(time, "monotonic", lambda: 0.5)  # just started
+    assert pickle.loads(sent)() and StopFile(tmp_path / "stop")()
 
 
 @pytest.mark.parametrize(("engine", "package", "extra"), [("ray", "ray", "ray"), ("slurm", "submitit", "slurm")])

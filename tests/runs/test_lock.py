@@ -56,9 +56,15 @@ def test_a_zombie_is_dead(tmp_path: Path) -> None:
     process.wait()
 
 
-def test_a_machine_started_again_holds_nothing(tmp_path: Path) -> None:
-    write(tmp_path / "lock", boot="another")
-    assert is_free(tmp_path / "lock")
+def test_after_another_boot_three_heartbeats_must_be_missed(tmp_path: Path) -> None:
+    """The machine was started again, or a clone of the same name is alive: only the heartbeat tells them apart."""
+    path = tmp_path / "lock"
+    write(path, boot="another", pid=dead_process())
+    assert not is_free(path) and not CellLock(path).acquire()
+    os.utime(path, (time.time() - 2.5 * module.HEARTBEAT,) * 2)
+    assert not is_free(path)
+    os.utime(path, (time.time() - 3.5 * module.HEARTBEAT,) * 2)
+    assert is_free(path) and CellLock(path).acquire()
 
 
 @pytest.mark.parametrize("elsewhere", [{"host": "another"}, {"space": "another"}])

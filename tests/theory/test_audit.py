@@ -129,6 +129,39 @@ def test_wrong_symmetry_is_refused_with_its_counterexample_or_stamped() -> None:
     found = bs.audit(broken, grid.symmetry(), trust=True)
     assert found.trusted and found.to_dict()["trusted"] is True
     assert found.verdict.eps_r == pytest.approx(0.25)
+    near = bs.approximate(broken, grid.symmetry())
+    assert found.averaged == {"eps_r": near.eps_r, "eps_p": near.eps_p, "regret_limit": near.bound}
+    assert found.to_dict()["verified"]["averaged"] == found.averaged
+    held = bs.audit(grid, grid.symmetry(), trust=True)
+    assert not held.trusted and held.averaged is None and "does not hold" not in held.why
+
+
+def test_what_an_untrue_symmetry_saves_is_not_attainable() -> None:
+    n = 6
+    P = np.zeros((n, 2, n))
+    for s in range(n):
+        P[s, 0, s - 1] = P[s, 1, (s + 1) % n] = 1
+    walk = bs.TabularMDP.from_dense(P, np.eye(n)[:, :1].repeat(2, 1), np.eye(n)[0], 4, name="walk")
+    found = bs.audit(walk, bs.Symmetry.from_actions(walk, [np.roll(np.arange(n), 1)], name="turns"), trust=True)
+    assert found.paper.value == found.joint == 6 and found.attainable is False  # 5/6 from the mean of 1/6, H = 4
+    assert "turns does not hold" in found.why and "generator 0" in found.why
+    assert "ε_r = 0.833, ε_p = 0, so what is optimal there can lose up to 6.667" in found.why
+    plain = found.to_dict()
+    assert plain["attainable"] is False and plain["why"] == found.why and plain["trusted"] is True
+    assert plain["verified"]["averaged"]["regret_limit"] == pytest.approx(2 * 4 * 5 / 6)
+    json.dumps(plain, allow_nan=False)
+
+
+def test_nor_are_the_orbits_of_a_game_without_that_symmetry() -> None:
+    game = bs.GraphMDP([[1, 3], [0, 2], [1, 3], [0, 2]], (0, 1), reward=lambda x, q, v: float(q == 0), H=3)
+    turn = bs.VertexSymmetry([[1, 2, 3, 0]], name="turn")
+    with pytest.raises(NotVerified, match=r"turn is not a symmetry.*--trust"):
+        bs.audit(game, turn)
+    found = bs.audit(game, turn, trust=True)
+    assert found.trusted and found.attainable is False and found.averaged is None
+    assert "turn does not hold" in found.why and "in the sample ε_r = 1, ε_p = 0" in found.why
+    with pytest.raises(InvalidParameter, match="audit takes a TabularMDP"):
+        bs.audit("ring")  # type: ignore[arg-type]
 
 
 def test_model_and_symmetry_must_belong_together() -> None:

@@ -1,8 +1,9 @@
 """The command line: ``burnside COMMAND …``; ``burnside --help`` lists the commands.
 
 A command is a frozen dataclass whose fields are its options and whose ``run`` returns an exit code. Errors that are the
-user's to fix are printed as one sentence with exit code 2, never as a traceback. This is the top layer: it may import
-everything, and everything it prints is also to be had from Python.
+user's to fix are printed as one sentence with exit code 2, never as a traceback; a symmetry that was found not to hold
+gives exit code 1. This is the top layer: it may import everything, and everything it prints is also to be had from
+Python.
 """
 
 from __future__ import annotations
@@ -26,12 +27,19 @@ def main(argv: list[str] | None = None) -> int:
 
         print(f"burnside {__version__}")
         return 0
+    try:
+        return _main(arguments)
+    except KeyboardInterrupt:  # also while modules are being imported, so with nothing but what is there already
+        print("interrupted", file=sys.stderr)
+        return 130
 
+
+def _main(arguments: list[str]) -> int:
     import tyro
 
     from burnside.cli import commands
     from burnside.cli.console import error_console
-    from burnside.errors import BurnsideError
+    from burnside.errors import BurnsideError, NotVerified
 
     try:
         command = tyro.cli(
@@ -44,12 +52,12 @@ def main(argv: list[str] | None = None) -> int:
         return int(stop.code) if isinstance(stop.code, int) else 2
     try:
         return int(command.run())
+    except NotVerified as error:  # an answer, not a mistake in the question: as when ``check`` finds a counter-example
+        error_console().print(f"[bold red]refused:[/] {_escape(str(error))}", soft_wrap=True)
+        return 1
     except BurnsideError as error:
         error_console().print(f"[bold red]error:[/] {_escape(str(error))}", soft_wrap=True)
         return 2
-    except KeyboardInterrupt:
-        error_console().print("interrupted")
-        return 130
     except BrokenPipeError:  # the reader went away: burnside … | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from rich.markup import escape
+
 from burnside import theory
 from burnside.cli.console import output, print_json, table
 from burnside.cli.models import ModelOptions, SymmetryOptions
@@ -55,10 +57,12 @@ class Audit(SymmetryOptions):
         console = output()
         console.print(f"[bold]{found.model}[/] under [bold]{found.group_name}[/]")
         _print(console, audit_rows(found), "", "M", "quotient", "factor")
-        console.print(f"attainable: {'yes' if found.attainable else 'no'} — {found.why}", soft_wrap=True)
+        console.print(f"attainable: {'yes' if found.attainable else 'no'} — {escape(found.why)}", soft_wrap=True)
         _print(console, bound_rows(found), "mistakes at most", "M", "quotient", "ratio")
         if found.trusted:
-            console.print("[bold red]not verified[/]: these figures rest on trust, not on a check")
+            console.print(
+                "[bold red]the symmetry does not hold[/]: these figures rest on trust, and are not this model's"
+            )
         return 0
 
 

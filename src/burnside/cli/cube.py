@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 
 from burnside.cli.console import error_console, output, print_json, table
-from burnside.cli.models import SymmetryOptions, parse_parameters
+from burnside.cli.models import SymmetryOptions
 from burnside.envs.cube.audit import AUDITED, CubeAudit, audit_cube, count_layers, same_as_three
 from burnside.envs.cube.core import CubeSpec, apply_moves, solved
 from burnside.envs.cube.render import orbit_figure
@@ -96,13 +96,15 @@ def show_cube(options: Show) -> int:
 
 
 def _options(options: SymmetryOptions, *, slices: bool = False, goal: str | None = None) -> CubeOptions:
-    given = parse_parameters(options.param)
+    given = options.parameters()
     for name in ("d", "horizon"):
         if getattr(options, name) is not None:
             raise InvalidParameter(f"the cube has no --{name}: it takes --n, and turns and goal with --param")
     unknown = next((name for name in given if name not in ("turns", "goal")), None)
     if unknown is not None:
         raise UnknownName("parameter of the cube", unknown, ("turns", "goal"))
+    if slices and given.get("turns", "slices") != "slices":
+        raise InvalidParameter(f"--slices contradicts --param turns={given['turns']}: give one of them")
     turns = "slices" if slices else str(given.get("turns", "outer"))
     goal = goal or given.get("goal")
     return CubeOptions(3 if options.n is None else options.n, turns, None if goal is None else str(goal))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -26,7 +27,7 @@ class Measure(SymmetryOptions):
     learner: Literal["ubev", "ucbvi", "ucfh", "ucfh-literal"] = "ubev"
     """The learner; ucfh-literal has the published constants, with the episodes of a phase sampled in bulk."""
     eps: float = 0.1
-    """Accuracy ε as a fraction of R*."""
+    """Accuracy ε as a fraction of R*; below 1, unless there are negative rewards."""
     delta: float = 0.1
     """Confidence δ."""
     seeds: int = 10
@@ -53,6 +54,11 @@ class Measure(SymmetryOptions):
         symmetry = self.load_symmetry(model)
         if not isinstance(model, TabularMDP) or not isinstance(symmetry, Symmetry):
             raise InvalidParameter(f"{model.name} is too large to enumerate: mistakes are measured on tables")
+        if self.eps >= 1 and float(model.R.min()) >= 0:
+            raise InvalidParameter(
+                f"eps is a fraction of R*, and rewards of {model.name} are never negative: with {self.eps:g} of R* no "
+                f"policy is a mistake, so give a fraction below 1"
+            )
         options: dict[str, Any] = {"width": self.width} if self.learner == "ubev" else {}
         scale = self.scale
         if scale is None and self.learner == "ubev" and self.width == "heuristic":
@@ -105,8 +111,10 @@ def _show(found: Comparison) -> None:
     }
     for key, label in names.items():
         value, off = getattr(found, key), found.errors[key]
-        predictions.add_row(label, number(value), "–" if off is None else f"{off:.2f}×")
+        predictions.add_row(label, number(value), "–" if off is None or not math.isfinite(off) else f"{off:.2f}×")
     console.print(predictions)
+    if not found.ratio.mean > 0 or math.isinf(found.ratio.mean):
+        console.print("a side made no mistake, so there is no ratio: give a smaller ε")
     capped = plain["capped"]["M"] + plain["capped"]["quotient"]
     if capped:
         console.print(f"{capped} runs spent their budget before the plateau: rare late mistakes may be missing there")

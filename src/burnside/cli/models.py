@@ -35,7 +35,7 @@ class ModelOptions:
 
     def load_model(self) -> TabularMDP | GraphMDP:
         """The model that the options name."""
-        given = {"n": self.n, "d": self.d} | parse_parameters(self.param)
+        given = {"n": self.n, "d": self.d} | self.parameters()
         parameters = {key: value for key, value in given.items() if value is not None}
         if self.model in zoo.MODELS:
             if self.horizon is not None:
@@ -61,6 +61,17 @@ class ModelOptions:
         if self.model == "cube":
             raise InvalidParameter("the cube is too large for a table: 'burnside audit cube' counts it by depth")
         raise UnknownName("model", self.model, zoo.names())
+
+    def parameters(self) -> dict[str, Any]:
+        """What ``--param`` gives; a name that has an option of its own may be given by one of the two only."""
+        found = parse_parameters(self.param)
+        for name in ("n", "d", "horizon", "goal"):
+            option = getattr(self, name, None)  # the goal is an option of the audit only
+            if name in found and option is not None:
+                raise InvalidParameter(
+                    f"{name} is given twice, as --{name} {option} and as --param {name}={found[name]}: give it once"
+                )
+        return found
 
     def _with_horizon(self, model: TabularMDP | GraphMDP, parameters: dict[str, Any]) -> TabularMDP | GraphMDP:
         if parameters:
@@ -161,7 +172,13 @@ def parse_parameters(words: Iterable[str]) -> dict[str, Any]:
     >>> parse_parameters(["goal=fixed", "n=3"])
     {'goal': 'fixed', 'n': 3}
     """
-    return dict(_parameter(text) for text in words)
+    found: dict[str, Any] = {}
+    for text in words:
+        name, value = _parameter(text)
+        if name in found:
+            raise InvalidParameter(f"--param gives {name} twice, as {found[name]} and as {value}: give it once")
+        found[name] = value
+    return found
 
 
 def _parameter(text: str) -> tuple[str, Any]:

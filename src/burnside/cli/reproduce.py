@@ -46,7 +46,9 @@ class Reproduce:
     def run(self) -> int:
         """Run the command: 1 if a part failed, 130 if it was stopped."""
         if self.workers < 0 or self.threads < 1:
-            raise InvalidParameter("workers must be 0 or more and threads 1 or more")
+            raise InvalidParameter(
+                f"workers must be 0 or more and threads 1 or more, not {self.workers} and {self.threads}"
+            )
         view: View = _Live() if sys.stderr.isatty() else _Lines()
         outcome = reproduce(
             self.out,

@@ -68,6 +68,9 @@ class Sweep:
     def run(self) -> int:
         """Run the command."""
         found = find(self.experiment)
+        least = 0 if self.engine == "local" else 1
+        if self.workers < least:
+            raise InvalidParameter(f"workers must be {least} or more with the engine {self.engine}, not {self.workers}")
         folder = self.runs or Path("runs") / self.experiment / self.preset
         outcome = sweep(
             found.job,

@@ -42,6 +42,11 @@ class Bounds:
         """Run the command."""
         if self.succ > self.states >= 1:
             raise InvalidParameter(f"a pair cannot have {self.succ} successors among {self.states} states")
+        if 1 <= self.pairs < self.states:
+            raise InvalidParameter(
+                f"{self.pairs} pairs are too few for {self.states} states: every state needs an action, so give "
+                f"{self.states} or more"
+            )
         size = Size(self.states, self.pairs, self.succ)
         at = (self.horizon, self.eps, self.delta)
         explicit = ucfh(size, *at, self.reward_range)

@@ -10,9 +10,13 @@ import scipy.sparse as sp
 
 from burnside._types import ArrayLike, FloatArray
 from burnside.errors import InvalidModel, InvalidParameter, MissingExtra, ModelTooLarge
+from burnside.mdp._checks import whole
 from burnside.mdp.tabular import TabularMDP
 
 __all__ = ["from_dense", "from_gym", "from_step"]
+
+#: For every state, action → outcomes (probability, next state, reward, terminated).
+_Table = list[dict[int, list[tuple[float, int, float, bool]]]]
 
 
 def from_dense(
@@ -45,6 +49,8 @@ def from_dense(
 
 def _numbers(values: ArrayLike, what: str) -> FloatArray:
     try:
+        if np.iscomplexobj(values):
+            raise TypeError  # numpy would only warn, and drop the imaginary part
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidModel(f"{what} must be an array of numbers") from None
@@ -136,7 +142,8 @@ def from_gym(env: Any, H: int | None = None, *, name: str | None = None, **rest:
 
     Transitions that end the episode lead to one absorbing state with reward 0, since ending is not a place in the
     table: Taxi's goal states, for instance, have ordinary transitions of their own. The horizon defaults to the
-    environment's time limit.
+    environment's time limit. A wrapper that may change rewards, observations or actions is refused: the table does not
+    know of it.
 
     Args:
         env: an environment, or the id of one.
@@ -155,11 +162,12 @@ def from_gym(env: Any, H: int | None = None, *, name: str | None = None, **rest:
         except (gymnasium.error.Error, ImportError) as error:
             raise InvalidParameter(f"Gymnasium cannot make {env!r}: {error}") from None
     bare = getattr(env, "unwrapped", env)
-    table = getattr(bare, "P", None)
-    if table is None:
+    if getattr(bare, "P", None) is None:
         raise InvalidModel(
             "this environment has no transition table P: only tabular (toy-text) environments can be read"
         )
+    _refuse_wrappers(env, bare)
+    table = _read_table(bare.P)
     spec = getattr(env, "spec", None)
     horizon = H if H is not None else getattr(spec, "max_episode_steps", None) or 100
     n = len(table)
@@ -176,12 +184,12 @@ def from_gym(env: Any, H: int | None = None, *, name: str | None = None, **rest:
             expected = 0.0
             for probability, successor, reward, terminated in table[s][a]:
                 rows.append(len(rewards))
-                columns.append(sink if terminated and sink is not None else int(successor))
-                values.append(float(probability))
-                expected += float(probability) * float(reward)
+                columns.append(sink if terminated and sink is not None else successor)
+                values.append(probability)
+                expected += probability * reward
             rewards.append(expected)
             states.append(s)
-            actions.append(int(a))
+            actions.append(a)
     if sink is not None:
         rows, columns, values = [*rows, len(rewards)], [*columns, sink], [*values, 1.0]
         rewards, states, actions = [*rewards, 0.0], [*states, sink], [*actions, 0]
@@ -203,7 +211,71 @@ def from_gym(env: Any, H: int | None = None, *, name: str | None = None, **rest:
     )
 
 
-def _needs_sink(table: Any) -> bool:
+def _refuse_wrappers(env: Any, bare: Any) -> None:
+    """Raise, with its name, if a wrapper lies above the table that may change what is seen, done or paid."""
+    if env is bare:
+        return
+    from burnside._wrappers import transparent
+
+    if transparent(env):
+        return
+    while hasattr(env, "env") and not transparent(env.env):
+        env = env.env
+    raise InvalidModel(
+        f"the wrapper {type(env).__name__} changes what the table says: pass env.unwrapped if that is meant"
+    )
+
+
+def _read_table(table: Any) -> _Table:
+    """``P[s][a]`` as plain numbers; P and its rows are dictionaries or lists."""
+    found: _Table = []
+    for s in range(len(table) if isinstance(table, Mapping | list | tuple) else 0):
+        row = table.get(s) if isinstance(table, Mapping) else table[s]
+        if isinstance(row, list | tuple):
+            row = dict(enumerate(row))
+        if not isinstance(row, Mapping):
+            raise InvalidModel(
+                f"P[{s}] of this environment must map actions to outcomes, got {row!r:.60}: number the states "
+                f"0…{len(table) - 1}"
+            )
+        found.append({})
+        for a, outcomes in row.items():
+            label = whole(a)
+            if label is None:
+                raise InvalidModel(f"P[{s}] of this environment has the action {a!r:.60}: number the actions 0, 1, …")
+            found[s][label] = [_outcome(s, label, outcome, len(table)) for outcome in _several(s, label, outcomes)]
+    if not found:
+        raise InvalidModel(
+            f"P of this environment must map states to actions to outcomes, as Gymnasium's toy texts have it, got "
+            f"{type(table).__name__}; for arrays P[s, a, s'] use TabularMDP.from_dense"
+        )
+    return found
+
+
+def _several(s: int, a: int, outcomes: Any) -> Iterable[Any]:
+    if not isinstance(outcomes, list | tuple):
+        raise InvalidModel(f"P[{s}][{a}] of this environment must be a list of outcomes, got {outcomes!r:.60}")
+    return outcomes
+
+
+def _outcome(s: int, a: int, outcome: Any, n: int) -> tuple[float, int, float, bool]:
+    try:
+        probability, successor, reward, terminated = outcome
+        numbers = float(probability), float(reward), bool(terminated)
+    except (TypeError, ValueError):
+        raise InvalidModel(
+            f"P[{s}][{a}] of this environment must list (probability, next state, reward, terminated), got "
+            f"{outcome!r:.60}"
+        ) from None
+    target = whole(successor)
+    if target is None or not 0 <= target < n:
+        raise InvalidModel(
+            f"P[{s}][{a}] of this environment leads to {successor!r:.60}: the states are numbered 0…{n - 1}"
+        )
+    return numbers[0], target, numbers[1], numbers[2]
+
+
+def _needs_sink(table: _Table) -> bool:
     """Whether some ending transition leads to a state that is not absorbing with reward 0."""
-    final = {int(t[1]) for s in table for a in table[s] for t in table[s][a] if t[3]}
-    return any(int(t[1]) != s or t[2] != 0 for s in final for a in table[s] for t in table[s][a])
+    final = {t[1] for row in table for outcomes in row.values() for t in outcomes if t[3]}
+    return any(t[1] != s or t[2] != 0 for s in final for outcomes in table[s].values() for t in outcomes)

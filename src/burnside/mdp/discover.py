@@ -25,6 +25,7 @@ from scipy.sparse.csgraph import connected_components
 from burnside._types import AnyArray, IntArray
 from burnside.errors import InvalidParameter
 from burnside.groups import Group
+from burnside.mdp._checks import needs_table
 from burnside.mdp.refine import automorphism_colours, hash64, levels, reward_levels
 from burnside.mdp.symmetry import Symmetry
 from burnside.mdp.tabular import TabularMDP
@@ -53,6 +54,7 @@ def discover(mdp: TabularMDP, *, tol: float = TOLERANCE, progress: Progress | No
     >>> q.mdp.n_states <= 13, q.mdp.n_pairs <= 28
     (True, True)
     """
+    needs_table(mdp, "discover")
     colours = automorphism_colours(mdp, tol)
     pair_class, twins = _merge_equal_actions(mdp, tol)
     factor = math.prod(math.factorial(int(m)) for m in twins[twins > 1])

@@ -26,6 +26,7 @@ import scipy.sparse as sp
 
 from burnside._files import write_atomically, write_text
 from burnside.errors import InvalidModel, UnreadableFile
+from burnside.mdp._checks import whole
 from burnside.mdp.tabular import TabularMDP
 
 __all__ = ["FORMAT", "VERSION", "load", "save"]
@@ -105,25 +106,49 @@ def _from_npz(source: Path) -> TabularMDP:
     missing = [key for key in _ARRAYS if key not in arrays]
     if missing:
         raise UnreadableFile(f"{source.name} lacks the array {missing[0]!r}: see the file format in the documentation")
-    n_pairs, n_states = arrays["indptr"].size - 1, arrays["initial"].size
-    try:
-        kernel = sp.csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(n_pairs, n_states))
-        kernel.check_format(full_check=True)
-        horizon = int(arrays["horizon"])
-    except (ValueError, TypeError) as error:
-        raise UnreadableFile(f"{source.name} holds no valid CSR kernel or horizon: {error}") from None
+    horizon = arrays["horizon"]
+    if horizon.ndim or horizon.dtype.kind not in "iu":
+        raise UnreadableFile(f"{source.name}: the horizon must be one whole number, got {_about(horizon)}")
+    kernel = _kernel(source, arrays)
     names = {key: arrays[key].tolist() for key in ("state_names", "action_names") if key in arrays}
     name = str(arrays["name"]) if "name" in arrays else source.stem
     return TabularMDP(
         kernel,
         arrays["rewards"],
         arrays["initial"],
-        horizon,
+        int(horizon),
         pair_state=arrays["pair_state"],
         pair_action=arrays["pair_action"],
         name=name,
         **names,
     )
+
+
+def _kernel(source: Path, arrays: dict[str, Any]) -> sp.csr_matrix:
+    data, indices, indptr = (arrays[key] for key in ("data", "indices", "indptr"))
+    for key, array, kinds in (("indptr", indptr, "iu"), ("indices", indices, "iu"), ("data", data, "iuf")):
+        if array.ndim != 1 or array.dtype.kind not in kinds:
+            what = "real" if "f" in kinds else "whole"
+            raise UnreadableFile(f"{source.name}: {key} must be a vector of {what} numbers, got {_about(array)}")
+    n_pairs, n_states = indptr.size - 1, arrays["initial"].size
+    outside = (indices < 0) | (indices >= n_states)
+    if outside.any():
+        at = int(np.argmax(outside))
+        pair = int(np.searchsorted(indptr, at, side="right")) - 1
+        raise UnreadableFile(
+            f"{source.name}: pair {pair} leads to state {indices[at]}, but the {n_states} states are numbered "
+            f"0…{n_states - 1}: correct indices[{at}], or give initial an entry for every state"
+        )
+    try:
+        kernel = sp.csr_matrix((data, indices, indptr), shape=(n_pairs, n_states))
+        kernel.check_format(full_check=True)
+    except (ValueError, TypeError) as error:
+        raise UnreadableFile(f"{source.name} holds no valid CSR kernel: {error}") from None
+    return kernel
+
+
+def _about(array: Any) -> str:
+    return f"{array.dtype} of shape {array.shape}" if array.ndim else f"{array.item()!r:.40}"
 
 
 # ---------------------------------------------------------------------- JSON
@@ -162,21 +187,19 @@ def _from_json(source: Path) -> TabularMDP:
         raise UnreadableFile(f'cannot read {source.name}: the top level must be an object with "format": "{FORMAT}"')
     _check_header(source, content)
     try:
-        states, pairs = content["states"], content["pairs"]
+        number, pairs = _Number(content["states"]), content["pairs"]
         action_names = None if content.get("actions") is None else [str(a) for a in content["actions"]]
-        n_states = states if isinstance(states, int) else len(states)
         rows = [i for i, pair in enumerate(pairs) for _ in pair["next"]]
-        columns = [int(entry[0]) for pair in pairs for entry in pair["next"]]
-        values = [float(entry[1]) for pair in pairs for entry in pair["next"]]
-        rewards = np.array([pair["reward"] for pair in pairs], dtype=np.float64).T
-        kernel = sp.csr_matrix((values, (rows, columns)), shape=(len(pairs), n_states))
+        columns = [number.state(entry[0], i, "leads to") for i, pair in enumerate(pairs) for entry in pair["next"]]
+        values = [number.real(entry[1], i, "probability") for i, pair in enumerate(pairs) for entry in pair["next"]]
+        kernel = sp.csr_matrix((values, (rows, columns)), shape=(len(pairs), number.n_states))
         arguments = {
             "P": kernel,
-            "R": rewards,
+            "R": number.rewards(pairs),
             "p0": content["initial"],
             "H": content["horizon"],
-            "pair_state": [int(pair["state"]) for pair in pairs],
-            "pair_action": [int(pair["action"]) for pair in pairs],
+            "pair_state": [number.state(pair["state"], i, "belongs to") for i, pair in enumerate(pairs)],
+            "pair_action": [number.action(pair["action"], i) for i, pair in enumerate(pairs)],
         }
     except KeyError as error:
         raise UnreadableFile(f"{source.name} lacks the key {error}: see the file format in the documentation") from None
@@ -185,9 +208,57 @@ def _from_json(source: Path) -> TabularMDP:
     return TabularMDP(
         **arguments,
         name=str(content.get("name", source.stem)),
-        state_names=None if isinstance(states, int) else [str(s) for s in states],
+        state_names=number.names,
         action_names=action_names,
     )
+
+
+class _Number:
+    """Reads the numbers of a JSON file: a ValueError names the pair whose entry is none, or names no state."""
+
+    def __init__(self, states: Any) -> None:
+        self.names = [str(name) for name in states] if isinstance(states, list) else None
+        found = len(states) if isinstance(states, list) else whole(states)
+        if found is None or found < 1:
+            raise ValueError(f'"states" must be a list of names or their number, at least 1, got {states!r:.40}')
+        self.n_states = found
+
+    def state(self, value: Any, pair: int, verb: str) -> int:
+        found = whole(value)
+        if found is not None and 0 <= found < self.n_states:
+            return found
+        if self.names is not None and value in self.names:
+            remedy = f"write {self.names.index(value)}"
+        elif found is None:
+            remedy = "write one of these numbers"
+        else:
+            remedy = 'correct it, or add what is missing to "states"'
+        last = self.n_states - 1
+        raise ValueError(f"pair {pair} {verb} state {value!r:.40}, but states are numbered 0…{last}: {remedy}")
+
+    def action(self, value: Any, pair: int) -> int:
+        found = whole(value)
+        if found is None or found < 0:
+            raise ValueError(f"pair {pair} has the action {value!r:.40}: write its number, 0, 1, …")
+        return found
+
+    def real(self, value: Any, pair: int, what: str) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError(f"pair {pair} has the {what} {value!r:.40}: write a number")
+        return float(value)
+
+    def rewards(self, pairs: Any) -> Any:
+        given = [pair["reward"] for pair in pairs]
+        lengths = [len(one) if isinstance(one, list) else None for one in given]
+        if len(set(lengths)) > 1:
+            other = next(i for i, length in enumerate(lengths) if length != lengths[0])
+            raise ValueError(
+                f"pair {other} has another number of rewards than pair 0: give every pair one, or one for every step"
+            )
+        return np.array([
+            [self.real(x, i, "reward") for x in one] if isinstance(one, list) else self.real(one, i, "reward")
+            for i, one in enumerate(given)
+        ]).T  # fmt: skip
 
 
 def _check_header(source: Path, header: dict[str, Any]) -> None:

@@ -33,7 +33,7 @@ class GraphMDP:
         starts: states to enumerate from; all states if left out.
         p0: probability of each initial state; uniform over ``starts`` if left out.
         successors: ``C``, the largest number of outcomes of ``step`` (1 without one).
-        reward_range: largest minus smallest mean reward, which the bounds of an audit need; nothing is enumerated there.
+        reward_range: largest minus smallest mean reward, which bounds of an audit need; nothing is enumerated there.
         symmetries: declared vertex symmetries, name → function of the model; the first is the default.
 
     >>> import networkx as nx

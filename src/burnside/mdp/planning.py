@@ -12,6 +12,7 @@ import numpy as np
 
 from burnside._types import AnyArray, FloatArray, IntArray
 from burnside.errors import InvalidParameter
+from burnside.mdp._checks import needs_table
 from burnside.mdp.tabular import TabularMDP
 
 __all__ = ["Solution", "evaluate", "policy_return", "solve", "solve_discounted"]
@@ -42,6 +43,7 @@ def solve(mdp: TabularMDP, *, keep_q: bool = False) -> Solution:
     >>> solution.V.shape, round(solution.value, 6)
     ((21, 400), 10.0)
     """
+    needs_table(mdp, "solve")
     V = np.zeros((mdp.H + 1, mdp.n_states))
     policy = np.empty((mdp.H, mdp.n_states), dtype=np.int64)
     Q = np.empty((mdp.H, mdp.n_pairs)) if keep_q else None
@@ -69,6 +71,7 @@ def evaluate(mdp: TabularMDP, policy: AnyArray) -> FloatArray:
     >>> bool(np.allclose(evaluate(ring, solve(ring).policy), solve(ring).V))
     True
     """
+    needs_table(mdp, "evaluate")
     policy = np.asarray(policy)
     deterministic = policy.dtype.kind in "iu"
     expected = (mdp.H, mdp.n_states if deterministic else mdp.n_pairs)
@@ -91,6 +94,7 @@ def evaluate(mdp: TabularMDP, policy: AnyArray) -> FloatArray:
 
 def policy_return(mdp: TabularMDP, policy: AnyArray) -> float:
     """``R^π``: the expected total reward of an episode."""
+    needs_table(mdp, "policy_return")
     return float(mdp.p0 @ evaluate(mdp, policy)[0])
 
 
@@ -102,6 +106,7 @@ def solve_discounted(mdp: TabularMDP, gamma: float, *, tol: float = 1e-12) -> tu
     >>> V.shape, Q.shape, float(V.max())
     ((400,), (1600,), 10.0)
     """
+    needs_table(mdp, "solve_discounted")
     if not 0 <= gamma < 1:
         raise InvalidParameter(f"the discount must lie in [0, 1), got {gamma}")
     if mdp.time_dependent:

@@ -13,7 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from burnside._types import AnyArray, FloatArray, IntArray
-from burnside.errors import NotVerified
+from burnside.errors import InvalidParameter, NotVerified
+from burnside.mdp._checks import needs_table
 from burnside.mdp.homomorphism import Homomorphism
 from burnside.mdp.symmetry import Symmetry
 from burnside.mdp.tabular import TabularMDP
@@ -104,6 +105,9 @@ def quotient(
     >>> q.mdp.n_states, q.mdp.n_pairs
     (42, 160)
     """
+    needs_table(mdp, "quotient")
+    if not isinstance(symmetry, Symmetry):
+        raise InvalidParameter(f"quotient takes a Symmetry, got a {type(symmetry).__name__}: see mdp.symmetry(name)")
     symmetry.describes(mdp)
     if not trust:
         if verdict is None or not verdict.about(mdp, symmetry) or verdict.tolerance > tol:
@@ -111,7 +115,7 @@ def quotient(
         if not verdict.ok:
             raise NotVerified(
                 f"{symmetry.name} is not a symmetry of {mdp.name}: {verdict.counterexample}; "
-                f"pass trust=True to quotient the group-averaged MDP all the same"
+                f"pass trust=True (in burnside audit: --trust) to go on with the group-averaged MDP all the same"
             )
     else:
         _check_pairs_follow_states(mdp, symmetry)
@@ -196,5 +200,5 @@ def _check_pairs_follow_states(mdp: TabularMDP, symmetry: Symmetry) -> None:
         if wrong.any():
             raise NotVerified(
                 f"generator {j} of {symmetry.name} maps {mdp.pair_name(int(np.argmax(wrong)))} to a pair of another "
-                f"state than g·s: no quotient exists, not even with trust=True"
+                f"state than g·s: no quotient exists, not even on trust"
             )

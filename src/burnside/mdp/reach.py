@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from burnside._types import BoolArray
+from burnside.mdp._checks import needs_table
 from burnside.mdp.tabular import TabularMDP
 
 __all__ = ["reachable"]
@@ -18,6 +19,7 @@ def reachable(mdp: TabularMDP) -> BoolArray:
     >>> int(reachable(ring).sum())      # the goal is never drawn on the start cell
     320
     """
+    needs_table(mdp, "reachable")
     seen: BoolArray = mdp.p0 > 0
     frontier = np.flatnonzero(seen)
     indptr, indices = mdp.P.indptr, mdp.P.indices

@@ -15,6 +15,7 @@ import numpy as np
 
 from burnside._types import AnyArray, FloatArray, IntArray
 from burnside.errors import InvalidParameter
+from burnside.mdp._checks import needs_table
 from burnside.mdp.quotient import Quotient, quotient_by_labels
 from burnside.mdp.tabular import TabularMDP
 from burnside.mdp.verify import TOLERANCE
@@ -36,6 +37,7 @@ def minimise(mdp: TabularMDP, *, tol: float = TOLERANCE) -> Quotient:
     >>> q.mdp.n_states, q.mdp.n_pairs
     (8, 18)
     """
+    needs_table(mdp, "minimise")
     rewards = reward_levels(mdp, tol)
     for projections in (2, 4, 8):
         rng = np.random.default_rng(projections)

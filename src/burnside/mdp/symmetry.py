@@ -12,6 +12,7 @@ import numpy as np
 from burnside._types import AnyArray, ArrayLike, IntArray
 from burnside.errors import GroupTooLarge, InvalidAction
 from burnside.groups import Group, orbit_labels
+from burnside.mdp._checks import needs_table
 from burnside.mdp.tabular import TabularMDP
 
 __all__ = ["Symmetry"]
@@ -74,6 +75,7 @@ class Symmetry:
         >>> swap.on_pairs.tolist()
         [[2, 3, 0, 1]]
         """
+        needs_table(mdp, "Symmetry.from_actions")
         states = _permutations(on_states, "on_states", "state")
         if states.shape[1] != mdp.n_states:
             raise _wrong_set("on_states", states.shape[1], "states", mdp.n_states, mdp.name)

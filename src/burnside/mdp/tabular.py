@@ -315,7 +315,10 @@ def _distribution(p0: ArrayLike) -> FloatArray:
 def _kernel(P: Any, n_states: int) -> sp.csr_matrix:
     if sp.issparse(P):
         # a copy: what was verified must not change when the caller's matrix does
-        kernel: Any = sp.csr_matrix(P, copy=True).astype(np.float64, copy=False)  # type: ignore[call-overload]
+        kernel: Any = sp.csr_matrix(P, copy=True)  # type: ignore[call-overload]
+        if kernel.dtype.kind not in "biuf":  # of complex numbers the imaginary part would be dropped
+            raise InvalidModel(f"the transition kernel P must hold real numbers, got {kernel.dtype}")
+        kernel = kernel.astype(np.float64, copy=False)
     else:
         dense = _floats(P, "the transition kernel P")
         if dense.ndim != 2:

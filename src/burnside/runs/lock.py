@@ -2,7 +2,9 @@
 
 The file is created with O_EXCL and says who holds it: host, boot, pid and the start time of that process, so that a
 reused process number is not taken for the holder. On the same machine a dead holder is recognised at once; a holder on
-another machine by its heartbeat, the modification time of the file.
+another machine by its heartbeat, the modification time of the file. A host name is no proof of being the same machine:
+clones and containers share it. So where it is equal and the boot is another one, the heartbeat decides as well, and
+after a restart of the machine the locks of before are free only once it has been missed three times (90 seconds).
 """
 
 from __future__ import annotations
@@ -97,7 +99,7 @@ def _silent(path: Path, seconds: float) -> bool:
 
 
 def _stale(path: Path, holder: dict[str, Any]) -> bool:
-    """Whether the holder is dead for certain."""
+    """Whether the holder is dead: for certain where its process can be looked for, by its silence elsewhere."""
     here = _here()
     try:
         pid, started = int(holder["pid"]), str(holder["started"])
@@ -106,8 +108,8 @@ def _stale(path: Path, holder: dict[str, Any]) -> bool:
         return _silent(path, GRACE)
     if place[0] != here["host"]:
         return _silent(path, SILENCE)
-    if place[1] != here["boot"]:
-        return True  # the machine was started again since
+    if place[1] != here["boot"]:  # the machine was started again since, or another one has the same name
+        return _silent(path, 3 * HEARTBEAT)
     if place[2] != here["space"] or sys.platform == "win32":
         return _silent(path, SILENCE)
     found = _start_time(pid)

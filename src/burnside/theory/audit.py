@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from burnside._types import IntArray
-from burnside.errors import InvalidParameter
+from burnside.errors import InvalidParameter, NotVerified
 from burnside.groups import orbit_labels
 from burnside.mdp import GraphMDP, Symmetry, TabularMDP, Verdict, VertexSymmetry, quotient, reachable, verify
+from burnside.mdp.approximate import regret_bound
 from burnside.mdp.quotient import Quotient
 from burnside.theory._checks import in_unit, positive
 from burnside.theory.bounds import Size, leading, leading_log10, lower, theorem1, ucfh
@@ -76,6 +77,16 @@ class Audit:
     def __repr__(self) -> str:
         # the order of a discovered group can have more digits than Python will print
         return f"Audit({self.model!r} under {self.group_name!r}: joint={self.joint:g}, attainable={self.attainable})"
+
+    @property
+    def averaged(self) -> dict[str, float] | None:
+        """For a table whose symmetry does not hold: how far it is from the group-averaged MDP that was audited.
+
+        ``eps_r``, ``eps_p``, and the ``regret_limit`` that :mod:`burnside.mdp.approximate` derives from them.
+        """
+        if self.verdict.ok or self.quotient is None or self.quotient.hom.source is None:
+            return None
+        return _distance(self.quotient.hom.source, self.quotient)
 
     @property
     def reachable_factor(self) -> float | None:
@@ -135,7 +146,7 @@ class Audit:
                 "order": None if self.group_order is None else _whole(self.group_order),
                 "log10_order": None if self.group_order is None else _log10(self.group_order),
             },
-            "verified": self.verdict.to_dict(),
+            "verified": self.verdict.to_dict() | {"averaged": self.averaged},
             "trusted": self.trusted,
             "quotient": {
                 "states": _whole(self.quotient_size.states),
@@ -177,7 +188,8 @@ def audit(
         eps, delta: accuracy and confidence of the bounds. ``eps`` is in units of reward; the explicit-constant bound
             and the lower bound divide it by the range of the rewards, as their source needs rewards in [0, 1] (without
             a known range there are none), the paper's formula and the leading term take it as it is.
-        trust: go on with a symmetry that does not hold (the group-averaged MDP is then audited).
+        trust: go on with a symmetry that does not hold: the group-averaged MDP is then audited, nothing counts as
+            attainable, and ``why`` says how far the model is from it.
 
     >>> from burnside.mdp import zoo
     >>> ring = zoo.ring(n=5)
@@ -187,7 +199,7 @@ def audit(
     """
     positive("eps", eps)
     in_unit("delta", delta)
-    chosen = model.symmetry() if symmetry is None else symmetry
+    chosen = model.symmetry() if symmetry is None and isinstance(model, TabularMDP | GraphMDP) else symmetry
     if isinstance(model, TabularMDP) and isinstance(chosen, Symmetry):
         return _audit_table(model, chosen, eps, delta, trust)
     if isinstance(model, GraphMDP) and isinstance(chosen, VertexSymmetry):
@@ -218,6 +230,14 @@ def _audit_table(mdp: TabularMDP, symmetry: Symmetry, eps: float, delta: float, 
             f". From p₀ an episode reaches {found['pairs']} of the {mdp.n_pairs} pairs, in {found['quotient_pairs']} "
             f"classes: a learner can save at most {_show(ratio)}"
         )
+    if not verdict.ok:
+        eps_r, eps_p, limit = _distance(mdp, reduced).values()
+        attainable = False
+        why = (
+            f"{symmetry.name} does not hold: {verdict.counterexample}; from the group-averaged MDP the model differs "
+            f"by ε_r = {_gap(eps_r)}, ε_p = {_gap(eps_p)}, so what is optimal there can lose up to {limit:.4g} here. "
+            f"Of the averaged MDP: {why}"
+        )
     return Audit(
         model=mdp.name,
         horizon=mdp.H,
@@ -238,6 +258,13 @@ def _audit_table(mdp: TabularMDP, symmetry: Symmetry, eps: float, delta: float, 
         why=why,
         quotient=reduced,
     )
+
+
+def _distance(mdp: TabularMDP, averaged: Quotient) -> dict[str, float]:
+    eps_r, _ = averaged.hom.reward_gap(mdp, averaged.mdp)
+    eps_p, _ = averaged.hom.transition_gap(mdp, averaged.mdp)
+    limit = regret_bound(mdp.H, eps_r, eps_p, mdp.reward_range)
+    return {"eps_r": eps_r, "eps_p": eps_p, "regret_limit": limit}
 
 
 def reachable_sizes(mdp: TabularMDP, reduced: Quotient) -> dict[str, int]:
@@ -323,11 +350,12 @@ def _sizes(labels: IntArray) -> str:
 
 
 def _audit_orbits(game: GraphMDP, symmetry: VertexSymmetry, eps: float, delta: float, trust: bool) -> Audit:
-    from burnside.errors import NotVerified
-
     verdict = verify(game.implicit(), symmetry.implicit(), samples=200 if game.n_vertices > 10_000 else 2_000)
     if not verdict.ok and not trust:
-        raise NotVerified(f"{symmetry.name} is not a symmetry of {game.name}: {verdict.counterexample}")
+        raise NotVerified(
+            f"{symmetry.name} is not a symmetry of {game.name}: {verdict.counterexample}; pass trust=True (in burnside "
+            f"audit: --trust) to count its orbits all the same"
+        )
     orbits = game.orbits(symmetry)
     size = Size(orbits.states, orbits.pairs, orbits.successors)
     small = Size(orbits.quotient_states, orbits.quotient_pairs, orbits.quotient_successors)
@@ -337,6 +365,12 @@ def _audit_orbits(game: GraphMDP, symmetry: VertexSymmetry, eps: float, delta: f
     else:
         paper = PaperFactor(None, None, None, 1.0, "the paper's formula is undefined: orbits of states differ in size")
     attainable, why = _judge(paper, joint, symmetry.order, 1.0)
+    if not verdict.ok:
+        attainable = False
+        why = (
+            f"{symmetry.name} does not hold: {verdict.counterexample}; in the sample ε_r = {verdict.eps_r:.3g}, ε_p = "
+            f"{verdict.eps_p:.3g}, and what is not enumerated has no limit of the regret. Of the orbits alone: {why}"
+        )
     return Audit(
         model=game.name,
         horizon=game.H,
@@ -371,6 +405,10 @@ def _log10(n: int) -> float:
 
 def _show(x: float | None) -> str:
     return "–" if x is None else f"{x:.0f}" if x == round(x) else f"{x:.4g}"
+
+
+def _gap(x: float) -> str:
+    return f"{x:.3g}" if x > 1e-12 else "0"  # averages are rounded
 
 
 def _finite(x: float | None) -> float | None:

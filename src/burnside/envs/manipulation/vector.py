@@ -7,6 +7,7 @@ their next episode at once (``AutoresetMode.SAME_STEP``), and what they ended wi
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Any
 
@@ -130,15 +131,18 @@ class ManipulationVectorEnv(VectorEnv[Any, Any, Any]):
             waiting = [k for k in which if self._shares[k][0] not in seen]
             for k in waiting:
                 request = ("reset", [(i, self._seed + i, int(self._episodes[i])) for i in self._shares[k]])
-                try:
+                with contextlib.suppress(WorkerDied):  # receive says so too, and only then another one is started
                     self.workers[k].send(request)
-                except WorkerDied:
-                    self.workers[k].restart()
+            problem: Exception | None = None
             for k in waiting:
                 try:
                     seen.update(zip(self._shares[k], self.workers[k].receive(), strict=True))
                 except WorkerDied:
                     self.workers[k].restart()
+                except Exception as error:  # answers of the others must still be taken from their pipes
+                    problem = error
+            if problem is not None:
+                raise problem
             if all(i in seen for k in which for i in self._shares[k]):
                 return [seen[i] for i in sorted(seen)]
         raise InvalidParameter(

@@ -24,7 +24,8 @@ def make_engine(name: str, workers: int, options: Mapping[str, Any]) -> Engine:
     burnside.errors.UnknownName: unknown engine 'lokal': did you mean 'local'? (known: local, ray, slurm)
     """
     if workers < 0 or (workers == 0 and name != "local"):
-        raise InvalidParameter(f"workers must be a positive number, not {workers}")
+        least = "0 (in this process)" if name == "local" else "1"
+        raise InvalidParameter(f"the engine {name!r} needs at least {least} workers, not {workers}")
     if name == "local":
         from burnside.runs.engines.local import InlineEngine, LocalEngine
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import secrets
 import time
@@ -70,7 +71,7 @@ class StopFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._looked = 0.0
+        self._looked = -math.inf
         self._found = False
 
     def __call__(self) -> bool:
@@ -79,6 +80,10 @@ class StopFile:
             self._looked = time.monotonic()
             self._found = self.path.exists()
         return self._found
+
+    def __getstate__(self) -> dict[str, Any]:
+        # when this machine looked means nothing by the clock of another one, which would wait for days
+        return {"path": self.path, "_looked": -math.inf, "_found": self._found}
 
     def set(self) -> None:
         """Ask for it."""
