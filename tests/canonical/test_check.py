@@ -270,7 +270,7 @@ def test_two_sample_tests() -> None:
     assert p_value(draw(0.0), draw(0.0), 1e-6) == 1 and p_value(draw(0.0), draw(1.0), 1e-6) < 1e-9
     smooth = [[Outcome(rng.normal(s, 1, 2), 0.0, False) for _ in range(300)] for s in (0, 0, 1)]
     assert p_value(smooth[0], smooth[1], 1e-6) > 1e-3 and p_value(smooth[0], smooth[2], 1e-6) < 1e-9
-    assert resolution(100, 10, 0.99) > resolution(10_000, 10, 0.99)
+    assert resolution(100, 0.01, 0.99) > resolution(10_000, 0.01, 0.99)
 
 
 # ---------------------------------------------------------------------- the command

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-__all__ = ["Canonicalizer", "equal", "largest_gap", "leaves", "tree_map"]
+from burnside._types import FloatArray
+
+__all__ = [
+    "Canonicalizer",
+    "equal",
+    "largest_gap",
+    "leaves",
+    "numbers",
+    "size_of",
+    "standard",
+    "structure",
+    "tree_map",
+]
 
 
 @runtime_checkable
@@ -42,17 +54,76 @@ def tree_map(function: Callable[..., Any], x: Any, *others: Any) -> Any:
     return function(x, *others)
 
 
-def leaves(x: Any) -> list[Any]:
-    """The arrays of an observation, in order.
+def standard(x: Any) -> Any:
+    """An observation in one form, however it was written: keys in order, and lists of like numbers as arrays.
 
-    >>> leaves({"a": 1, "b": (2, 3)})
-    [1, 2, 3]
+    >>> standard({"b": 1, "a": [2, 3]})
+    {'a': array([2, 3]), 'b': array(1)}
     """
-    if isinstance(x, dict):
-        return [leaf for key in x for leaf in leaves(x[key])]
-    if isinstance(x, tuple):
-        return [leaf for value in x for leaf in leaves(value)]
-    return [x]
+    if isinstance(x, np.ndarray):
+        return x
+    if isinstance(x, Mapping):
+        return {key: standard(x[key]) for key in sorted(x, key=str)}
+    if isinstance(x, tuple | list):
+        parts = [standard(value) for value in x]
+        if parts and all(_is_number(p) and p.shape == parts[0].shape for p in parts):
+            return np.stack(parts)
+        return tuple(parts)
+    return np.asarray(x)
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype.kind in "biuf"
+
+
+def leaves(x: Any) -> list[Any]:
+    """The arrays of an observation, in the order of their keys.
+
+    >>> leaves({"b": (2, np.zeros(1)), "a": 1})
+    [array(1), array(2), array([0.])]
+    """
+    found = standard(x)
+    if isinstance(found, dict):
+        return [leaf for value in found.values() for leaf in leaves(value)]
+    if isinstance(found, tuple):
+        return [leaf for value in found for leaf in leaves(value)]
+    return [found]
+
+
+def structure(x: Any, values: bool = False) -> Hashable:
+    """What is left of an observation without its numbers; with ``values``, that which is no number is kept.
+
+    >>> structure({"b": 1, "a": [2, 3]}) == structure({"a": np.zeros(2), "b": 7.0})
+    True
+    """
+    found = standard(x)
+    if isinstance(found, dict):
+        return "dict", tuple((str(key), structure(value, values)) for key, value in found.items())
+    if isinstance(found, tuple):
+        return "tuple", tuple(structure(value, values) for value in found)
+    if _is_number(found):
+        return found.shape
+    return "other", found.shape, repr(found.tolist()) if values else ""
+
+
+def numbers(x: Any) -> FloatArray:
+    """All numbers of an observation, in a row.
+
+    >>> numbers({"b": True, "a": [2, 3]})
+    array([2., 3., 1.])
+    """
+    parts = [leaf.ravel().astype(np.float64) for leaf in leaves(x) if _is_number(leaf)]
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+def size_of(x: Any) -> float:
+    """The largest finite number of an observation, and at least 1: what a tolerance is relative to.
+
+    >>> size_of({"a": [-3, np.inf]}), size_of("text")
+    (3.0, 1.0)
+    """
+    found = np.abs(numbers(x))
+    return float(np.max(found, initial=1.0, where=np.isfinite(found)))
 
 
 def largest_gap(x: Any, y: Any) -> float:
@@ -60,23 +131,17 @@ def largest_gap(x: Any, y: Any) -> float:
 
     >>> largest_gap({"a": np.array([1.0, 2.0])}, {"a": np.array([1.0, 2.5])})
     0.5
+    >>> largest_gap({"a": 1, "b": 2}, {"b": 2, "a": 1})
+    0.0
     """
-    one, other = leaves(x), leaves(y)
-    if len(one) != len(other) or (isinstance(x, dict) and x.keys() != y.keys()):
+    if structure(x, values=True) != structure(y, values=True):
         return float("inf")
-    gap = 0.0
-    for a, b in zip(one, other, strict=True):
-        left, right = np.asarray(a), np.asarray(b)
-        if left.shape != right.shape:
-            return float("inf")
-        if left.dtype.kind not in "biuf" or right.dtype.kind not in "biuf":
-            gap = max(gap, 0.0 if np.array_equal(left, right) else float("inf"))
-        elif left.size:
-            l64, r64 = left.astype(np.float64), right.astype(np.float64)
-            with np.errstate(invalid="ignore"):  # ∞ − ∞
-                apart = np.where(l64 == r64, 0.0, np.abs(l64 - r64))
-            gap = max(gap, float("inf") if np.isnan(apart).any() else float(apart.max()))
-    return gap
+    one, other = numbers(x), numbers(y)
+    if not one.size:
+        return 0.0
+    with np.errstate(invalid="ignore"):  # ∞ − ∞
+        apart = np.where(one == other, 0.0, np.abs(one - other))
+    return float("inf") if np.isnan(apart).any() else float(apart.max())
 
 
 def equal(x: Any, y: Any, tolerance: float = 0.0) -> bool:

@@ -1,21 +1,27 @@
-"""Whether a canonical form is one: idempotent, constant on orbits, and fitting the action on actions."""
+"""Whether a canonical form is one: idempotent, constant on orbits, and fitting the action on actions.
+
+And whether the elements and the inverse that a symmetry gives are what they are called.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from burnside.canonical.access import show
-from burnside.canonical.base import Canonicalizer, equal
+from burnside.canonical.access import plain_action, show
+from burnside.canonical.base import Canonicalizer, equal, size_of
 from burnside.canonical.symmetry import EnvSymmetry
 from burnside.mdp import Counterexample
 
-__all__ = ["check_form"]
+__all__ = ["acts_as_group", "check_form", "check_group"]
 
-_GROUP_LIMIT = 1000  # elements up to which stabilizers are found by trying all
-_FREE_LIMIT = 5000  # images looked at to find them, in all
+_GROUP_LIMIT = 1000  # elements that are tried
+_LOOK_LIMIT = 5000  # images looked at to find stabilizers, in all
+_ORBIT_LIMIT = 100  # images of one pair that are listed, if the elements are not
+_PLACES = 20  # observations and actions on which elements and inverses are tried
 
 
 def check_form(
@@ -28,51 +34,145 @@ def check_form(
 ) -> tuple[int, Counterexample | None]:
     """Check a form on observations and on their images under the generators; how many were checked, and a failure.
 
-    With c(x) = (x̄, g) it must hold that ``g·x = x̄``, ``c(x̄) = x̄`` and ``c(h·x) = x̄`` for generators h. Where only the
-    identity fixes x, an action chosen at x̄ must mean corresponding actions at x and at h·x, where the form has g':
-    ``undo(ā, g') = h·undo(ā, g)``.
+    With c(x) = (x̄, g) it must hold that ``g·x = x̄``, ``c(x̄) = x̄`` and ``c(h·x) = x̄`` for generators h. An action chosen
+    at x̄ must mean corresponding actions at x and at h·x, where the form has g': ``undo(ā, g') = h·k·undo(ā, g)`` for an
+    element k that fixes x (the identity, if x has no symmetry of its own). Where the group is too large to tell which k
+    there are, an observation with another ``undo`` is not counted as checked.
     """
     action_space.seed(int(rng.integers(2**31)))
-    looked = 0
-    for count, x in enumerate(observations, start=1):
+    whole, looks = 0, _Looks(symmetry, action_space, tol)
+    for x in observations:
         x_bar, g = form(x)
-        if not equal(form.act(g, x), x_bar, tol):
-            return count, _example(-1, x, x_bar, f"the form of {show(x)} is {show(x_bar)}, which is not g·x for its g")
+        if not _same(form.act(g, x), x_bar, tol):
+            return whole, _example(-1, x, x_bar, f"the form of {show(x)} is {show(x_bar)}, which is not g·x for its g")
         again, _ = form(x_bar)
-        if not equal(again, x_bar, tol):
+        if not _same(again, x_bar, tol):
             text = f"the form of {show(x)} is {show(x_bar)}, whose own form is {show(again)}: it must be itself"
-            return count, _example(-1, x, x_bar, text)
-        action, free = action_space.sample(), False
-        if symmetry.elements is not None and looked + len(symmetry.elements) <= _FREE_LIMIT:
-            looked += len(symmetry.elements)
-            free = _is_free(symmetry, x, tol)
+            return whole, _example(-1, x, x_bar, text)
+        action, sure = action_space.sample(), True
         for j, h in enumerate(symmetry.generators):
             moved = symmetry.act_on_observation(h, x)
             moved_bar, moved_g = form(moved)
-            if not equal(moved_bar, x_bar, tol):
+            if not _same(moved_bar, x_bar, tol):
                 text = (
                     f"generator {j} maps {show(x)} to {show(moved)}, but their forms {show(x_bar)} and "
                     f"{show(moved_bar)} differ"
                 )
-                return count, _example(j, x, moved, text)
-            if free:
-                meant = symmetry.act_on_action(h, form.undo(action, g))
-                other = form.undo(action, moved_g)
-                if not equal(meant, other, tol):
-                    text = (
-                        f"generator {j} maps {show(x)} to {show(moved)}, of one form; the action {show(action)} chosen "
-                        f"there means {show(form.undo(action, g))} at the first, whose image is {show(meant)}, but "
-                        f"{show(other)} at the second"
-                    )
-                    return count, _example(j, x, moved, text, show(action), show(other))
-    return len(observations), None
+                return whole, _example(j, x, moved, text)
+            first, other = form.undo(action, g), form.undo(action, moved_g)
+            fits = looks.fits(h, x, first, moved, other)
+            if fits is False:
+                meant = symmetry.act_on_action(h, first)
+                text = (
+                    f"generator {j} maps {show(x)} to {show(moved)}, of one form; the action {show(action)} chosen "
+                    f"there means {show(first)} at the first, whose image is {show(meant)}, but "
+                    f"{show(other)} at the second"
+                )
+                return whole, _example(j, x, moved, text, show(action), show(other))
+            sure = sure and fits is True
+        whole += sure
+    return whole, None
 
 
-def _is_free(symmetry: EnvSymmetry, x: Any, tol: float) -> bool:
-    """Whether only one element is known to fix x; False if the elements are not listed, or too many."""
-    if symmetry.elements is None or len(symmetry.elements) > _GROUP_LIMIT:
+class _Looks:
+    """Whether two pairs (observation, action) are images of each other, as far as so many looks can tell."""
+
+    def __init__(self, symmetry: EnvSymmetry, action_space: Any, tol: float) -> None:
+        self.symmetry, self.space, self.tol = symmetry, action_space, tol
+        self.left = _LOOK_LIMIT
+
+    def fits(self, h: Any, x: Any, action: Any, moved: Any, other: Any) -> bool | None:
+        """Whether (h·x, other) is an image of (x, action); None if that cannot be told."""
+        if self._alike(self.symmetry.act_on_action(h, action), other):
+            return True
+        elements = self.symmetry.elements
+        if elements is not None and len(elements) <= _GROUP_LIMIT:
+            if self.left < len(elements):
+                return None
+            self.left -= len(elements)
+            fixing = (e for e in elements if _same(self.symmetry.act_on_observation(e, x), x, self.tol))
+            images = (self.symmetry.act_on_action(h, self.symmetry.act_on_action(k, action)) for k in fixing)
+            return any(self._alike(image, other) for image in images)
+        return self._in_orbit(x, action, moved, other)
+
+    def _in_orbit(self, x: Any, action: Any, moved: Any, other: Any) -> bool | None:
+        """By listing the images of the pair under products of generators, if they are few."""
+        orbit = [(x, action)]
+        for y, b in orbit:  # which grows meanwhile
+            for h in self.symmetry.generators:
+                if self.left <= 0 or len(orbit) > _ORBIT_LIMIT:
+                    return None
+                self.left -= 1
+                image = self.symmetry.act_on_observation(h, y), self.symmetry.act_on_action(h, b)
+                if _same(image[0], moved, self.tol) and self._alike(image[1], other):
+                    return True
+                if not any(_same(image[0], z, self.tol) and self._alike(image[1], c) for z, c in orbit):
+                    orbit.append(image)
         return False
-    return sum(equal(symmetry.act_on_observation(e, x), x, tol) for e in symmetry.elements) == 1
+
+    def _alike(self, a: Any, b: Any) -> bool:
+        return _same(plain_action(self.space, a), plain_action(self.space, b), self.tol)
+
+
+def check_group(
+    symmetry: EnvSymmetry, observations: Sequence[Any], action_space: Any, rng: np.random.Generator, tol: float
+) -> Counterexample | None:
+    """Whether one of the elements leaves all alone, and the inverse undoes what an element does."""
+    action_space.seed(int(rng.integers(2**31)))
+    x = observations[:: max(1, len(observations) // _PLACES)][:_PLACES]
+    actions = [action_space.sample() for _ in range(_PLACES)]
+    fault = acts_as_group(symmetry, x, actions, action_space, tol)
+    return None if fault is None else Counterexample("group", -1, "", "", "", "", 1.0, fault)
+
+
+def acts_as_group(
+    symmetry: EnvSymmetry, observations: Sequence[Any], actions: Sequence[Any], action_space: Any, tol: float
+) -> str | None:
+    """What is wrong with ``elements`` and ``inverse``, on these observations and actions; None if nothing is.
+
+    >>> import gymnasium as gym
+    >>> wrong = EnvSymmetry([-1], lambda g, x: g * x, lambda g, a: 1 - a, elements=[1, -1], name="mirror")
+    >>> acts_as_group(wrong, [np.ones(2)], [0, 1], gym.spaces.Discrete(2), 0.0)
+    'no element of mirror leaves observations and actions alone: 1 maps the action 0 to 1'
+    """
+    on_x, on_a = symmetry.act_on_observation, symmetry.act_on_action
+
+    def same_action(a: Any, b: Any) -> bool:
+        return _same(plain_action(action_space, a), plain_action(action_space, b), tol)
+
+    elements = [] if symmetry.elements is None else list(itertools.islice(symmetry.elements, _GROUP_LIMIT))
+    still = [e for e in elements if all(_same(on_x(e, x), x, tol) for x in observations)]
+    whole = symmetry.elements is not None and len(elements) == len(symmetry.elements)
+    if whole and not any(all(same_action(on_a(e, a), a) for a in actions) for e in still):
+        if not still:
+            return f"no element of {symmetry.name} leaves all observations alone: the identity is missing in elements"
+        a = next(a for a in actions if not same_action(on_a(still[0], a), a))
+        return (
+            f"no element of {symmetry.name} leaves observations and actions alone: {still[0]!r} maps the action "
+            f"{show(a)} to {show(on_a(still[0], a))}"
+        )
+    if symmetry.inverse is None:
+        return None
+    some = elements[:: max(1, len(elements) // _PLACES)][:_PLACES]
+    for g in [*symmetry.generators, *some]:
+        back = symmetry.inverse(g)
+        for x in observations:
+            if not _same(on_x(back, on_x(g, x)), x, tol):
+                return (
+                    f"inverse of {symmetry.name} is none: {g!r} maps {show(x)} to {show(on_x(g, x))}, which {back!r} "
+                    f"maps to {show(on_x(back, on_x(g, x)))}"
+                )
+        for a in actions:
+            if not same_action(on_a(back, on_a(g, a)), a):
+                return (
+                    f"inverse of {symmetry.name} is none: {g!r} maps the action {show(a)} to {show(on_a(g, a))}, which "
+                    f"{back!r} maps to {show(on_a(back, on_a(g, a)))}"
+                )
+    return None
+
+
+def _same(x: Any, y: Any, tol: float) -> bool:
+    return equal(x, y, tol * size_of(y))
 
 
 def _example(j: int, x: Any, image: Any, text: str, action: str = "", other: str = "") -> Counterexample:

@@ -15,7 +15,8 @@ import numpy as np
 
 from burnside.canonical.access import open_env, state_access, walk
 from burnside.canonical.base import Canonicalizer
-from burnside.canonical.canonicity import check_form
+from burnside.canonical.canonicity import check_form, check_group
+from burnside.canonical.guard import GuardedForm, guarded
 from burnside.canonical.invariance import ENOUGH, InvarianceCheck
 from burnside.canonical.symmetry import as_symmetry
 from burnside.errors import InvalidParameter
@@ -31,8 +32,9 @@ class EnvVerdict(Verdict):
     Attributes:
         method: ``"table"`` (every pair, from the environment's own ``P``), ``"deterministic"``, ``"two-sample"`` or
             ``"visited pairs"``.
-        resolution: for the last two, about the least difference in the probability of an outcome that would be seen.
-        canonical_checked: observations on which the canonical form was checked.
+        resolution: for the last two, about the least difference that would be seen in the probability of one outcome,
+            or of a number lying below a bound.
+        canonical_checked: observations on which the canonical form was checked, with its ``undo``.
     """
 
     method: str = ""
@@ -60,7 +62,7 @@ def check_symmetry(
     draws: int = 200,
     canonicalizer: Canonicalizer | None = None,
 ) -> EnvVerdict:
-    """Check reward and transition invariance under the generators, and the canonical form if there is one.
+    """Check reward and transition invariance under the generators; also the canonical form, elements and inverse.
 
     Args:
         env_or_factory: an environment, a function that makes one, or a registered id. It is stepped and reset.
@@ -72,8 +74,9 @@ def check_symmetry(
         draws: outcomes drawn on either side, where the environment is stochastic.
         canonicalizer: default the symmetry's own.
 
-    The environment is judged as it is passed: wrappers that remember (frame stacks) have a state that cannot be set, so
-    check what is inside them. Time limits are no obstacle.
+    The environment is judged as it is passed, with its wrappers. Those that remember (frame stacks) have a state that
+    cannot be set, so check what is inside them. Time limits are no obstacle. If setting the state does not bring back
+    what was seen, nothing is judged: that is an :class:`~burnside.errors.InvalidParameter`.
 
     >>> from burnside.canonical import known
     >>> verdict = check_symmetry("CartPole-v1", known.cartpole_reflection(), samples=200)
@@ -89,14 +92,16 @@ def check_symmetry(
         raise InvalidParameter(f"seed must be 0 or more, not {seed}")
     env, claimed = open_env(env_or_factory), as_symmetry(symmetry)
     rng = np.random.default_rng(seed)
-    access = state_access(env, claimed)
-    check = InvarianceCheck(env, claimed, access, rng, samples, confidence, tol, draws)
-    found = check.run()
+    safe = guarded(claimed)
+    access = state_access(env, safe)
+    found = InvarianceCheck(env, safe, access, rng, samples, confidence, tol, draws).run()
     form = claimed.canonicalizer if canonicalizer is None else canonicalizer
     canonical_checked = 0
-    if form is not None and found.example is None:
+    if found.example is None and (form is not None or claimed.elements is not None or claimed.inverse is not None):
         seen = [pair.observation for pair, _ in itertools.islice(walk(env, None, rng), min(samples, 500))]
-        canonical_checked, example = check_form(form, claimed, seen, env.action_space, rng, tol)
+        example = check_group(safe, seen, env.action_space, rng, tol)
+        if form is not None and example is None:
+            canonical_checked, example = check_form(GuardedForm(form), safe, seen, env.action_space, rng, tol)
         if example is not None:
             found.add(example, 0.0, 0.0)
     exhaustive = found.method == "table"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -11,13 +12,16 @@ from typing import Any
 import numpy as np
 
 from burnside.canonical.access import Outcome, Pair, StateAccess, plain_action, show, try_action, walk
-from burnside.canonical.base import largest_gap, leaves
+from burnside.canonical.base import largest_gap, size_of, structure
+from burnside.canonical.findings import Findings, example
+from burnside.canonical.reproduction import ENOUGH_MISSES, not_reproduced, novelty, replays, unlikely
 from burnside.canonical.symmetry import EnvSymmetry
-from burnside.canonical.twosample import outcome_key, p_value, resolution, total_variation
+from burnside.canonical.tables import check_table, has_table
+from burnside.canonical.twosample import Comparison, compare, keys_of, resolution, total_variation
 from burnside.errors import InvalidParameter
 from burnside.mdp import Counterexample
 
-__all__ = ["ENOUGH", "Findings", "InvarianceCheck"]
+__all__ = ["ENOUGH", "InvarianceCheck"]
 
 #: Visits of a pair and of its image, to compare them.
 ENOUGH = 20
@@ -25,24 +29,16 @@ ENOUGH = 20
 _SEEDS = 2**31
 _PLENTY = 5  # violations after which no more distributions are drawn: each takes many steps
 _AGAIN = 16  # draws that tell a rare outcome from a violation
+_REPLAY = 0.1  # the part of 1 − confidence that goes into the test whether setting the state brings back what was seen
 
 
-@dataclass
-class Findings:
-    """What a method reports."""
+@dataclass(frozen=True)
+class Place:
+    """A pair met by the walk, what followed there, and the number of a generator to try on it."""
 
-    method: str
-    checked: int = 0
-    eps_r: float = 0.0
-    eps_p: float = 0.0
-    example: Counterexample | None = None
-    resolution: float = 0.0
-
-    def add(self, example: Counterexample, reward: float, transition: float) -> None:
-        """Note a violation; the worst one is kept."""
-        self.eps_r, self.eps_p = max(self.eps_r, reward), max(self.eps_p, transition)
-        if self.example is None or example.amount > self.example.amount:
-            self.example = example
+    pair: Pair
+    seen: Outcome
+    j: int
 
 
 @dataclass
@@ -61,21 +57,20 @@ class InvarianceCheck:
     def run(self) -> Findings:
         """The strongest method the environment allows."""
         if self.access is None:
-            return self._visited(self.symmetry)
-        table = getattr(self.env.unwrapped, "P", None)
-        if isinstance(table, dict | list) and isinstance(self.access.get(self.env), int):
-            return self._table(table, self.access)
-        pairs = self._pairs()
-        found = self._deterministic(pairs, self.access)
-        return self._stochastic(pairs, self.access) if found is None else found
+            return self._visited()
+        if has_table(self.env, self.access):
+            return check_table(self.env, self.symmetry, self.access, self.tol)
+        places = self._places()
+        found = self._deterministic(places, self.access)
+        return self._stochastic(places, self.access) if found is None else found
 
-    def _pairs(self) -> list[tuple[Pair, int]]:
+    def _places(self) -> list[Place]:
         """Places met by a random walk: the start of every episode, and every fourth step or so of it."""
-        found: list[tuple[Pair, int]] = []
+        found: list[Place] = []
         last: Outcome | None = None
         for pair, outcome in walk(self.env, self.access, self.rng):
             if last is None or last.terminated or self.rng.random() < 0.25:
-                found.append((pair, int(self.rng.integers(len(self.symmetry.generators)))))
+                found.append(Place(pair, outcome, int(self.rng.integers(len(self.symmetry.generators)))))
             last = outcome
             if len(found) == self.samples:
                 break
@@ -84,8 +79,7 @@ class InvarianceCheck:
     # ------------------------------------------------------------------ comparing
 
     def _same(self, x: Any, y: Any) -> bool:
-        size = max([1.0, *(float(np.max(np.abs(leaf))) for leaf in leaves(x) if np.size(leaf))])
-        return largest_gap(x, y) <= self.tol * (size if np.isfinite(size) else 1.0)
+        return largest_gap(x, y) <= self.tol * size_of(x)
 
     def _agree(self, one: Outcome, other: Outcome) -> bool:
         return (
@@ -97,84 +91,36 @@ class InvarianceCheck:
     def _image(self, g: Any, outcome: Outcome) -> Outcome:
         return Outcome(self.symmetry.act_on_observation(g, outcome.observation), outcome.reward, outcome.terminated)
 
+    def _image_pair(self, j: int, pair: Pair) -> tuple[Any, Any]:
+        g = self.symmetry.generators[j]
+        return self.symmetry.act_on_observation(g, pair.observation), self.symmetry.act_on_action(g, pair.action)
+
     def _example(
         self, kind: str, j: int, pair: Pair, image: tuple[Any, Any], amount: float, text: str
     ) -> Counterexample:
-        here = f"({show(pair.observation)}, {show(pair.action)})"
-        there = f"({show(image[0])}, {show(image[1])})"
-        return Counterexample(
-            kind=kind,
-            generator=j,
-            state=show(pair.observation),
-            action=show(pair.action),
-            image_state=show(image[0]),
-            image_action=show(image[1]),
-            amount=float(amount),
-            text=f"generator {j} ({self.symmetry.generators[j]!r}) maps {here} to {there}, {text}",
-        )
+        return example(kind, j, self.symmetry.generators[j], pair, image, amount, text)
 
     def _misfit(self, j: int, pair: Pair, image: tuple[Any, Any]) -> Counterexample | None:
         """An image that is no observation or no action of this environment."""
         seen, action = image
-        expected = leaves(pair.observation)
-        if len(leaves(seen)) != len(expected) or any(
-            np.shape(a) != np.shape(b) for a, b in zip(leaves(seen), expected, strict=True)
-        ):
+        if structure(seen) != structure(pair.observation):
             return self._example("observation", j, pair, image, 1.0, "whose observation is of another shape")
-        if not self.env.action_space.contains(plain_action(self.env, action)):
+        if not self.env.action_space.contains(plain_action(self.env.action_space, action)):
             return self._example("action", j, pair, image, 1.0, "which is no action of this environment")
         return None
 
-    # ------------------------------------------------------------------ the methods
+    def _draw(self, state: Any, action: Any, access: StateAccess) -> Outcome:
+        return try_action(self.env, access, state, action, int(self.rng.integers(_SEEDS)))
 
-    def _table(self, table: Any, access: StateAccess) -> Findings:
-        """Every state, action and generator, from ``P[s][a] = [(probability, next, reward, terminated), …]``."""
-        found = Findings("table")
-        states = range(len(table))
-        for j, s in itertools.product(range(len(self.symmetry.generators)), states):
-            g = self.symmetry.generators[j]
-            for a in range(len(table[s])):
-                found.checked += 1
-                image = int(access.act(g, s)), int(self.symmetry.act_on_action(g, a))
-                pair = Pair(s, s, a)
-                if image[0] not in states or image[1] not in range(len(table[image[0]])):
-                    found.add(self._example("action", j, pair, image, 1.0, "which is not in the table"), 0.0, 1.0)
-                    continue
-                law, mean = self._law(table[s][a], lambda t, g=g: int(access.act(g, t)))
-                other, other_mean = self._law(table[image[0]][image[1]], int)
-                distance = 0.5 * sum(abs(law.get(k, 0.0) - other.get(k, 0.0)) for k in law.keys() | other.keys())
-                if abs(mean - other_mean) > self.tol:
-                    text = f"with expected reward {mean:.6g} here and {other_mean:.6g} there"
-                    amount, kind = abs(mean - other_mean), "reward"
-                elif distance > self.tol:
-                    k = max(sorted(law.keys() | other.keys()), key=lambda k: abs(law.get(k, 0.0) - other.get(k, 0.0)))
-                    ending = " and ends" if k[2] else ""
-                    text = (
-                        f"but the image of what happens here reaches {k[0]} with reward {k[1]:.6g}{ending} with "
-                        f"probability {law.get(k, 0.0):.6g}, and there it is {other.get(k, 0.0):.6g}"
-                    )
-                    amount, kind = distance, "transition"
-                else:
-                    continue
-                found.add(self._example(kind, j, pair, image, amount, text), abs(mean - other_mean), distance)
-        return found
+    # ------------------------------------------------------------------ single outcomes
 
-    @staticmethod
-    def _law(outcomes: Any, act: Any) -> tuple[dict[tuple[int, float, bool], float], float]:
-        law: dict[tuple[int, float, bool], float] = {}
-        mean = 0.0
-        for p, successor, reward, over in outcomes:
-            key = (act(successor), round(float(reward), 9), bool(over))
-            law[key] = law.get(key, 0.0) + float(p)
-            mean += float(p) * float(reward)
-        return law, mean
-
-    def _deterministic(self, pairs: list[tuple[Pair, int]], access: StateAccess) -> Findings | None:
+    def _deterministic(self, places: list[Place], access: StateAccess) -> Findings | None:
         """Compare single outcomes; None if the environment turns out to be stochastic."""
         found = Findings("deterministic")
-        for pair, j in pairs:
-            g = self.symmetry.generators[j]
-            image = self.symmetry.act_on_observation(g, pair.observation), self.symmetry.act_on_action(g, pair.action)
+        missed: list[tuple[Place, Outcome]] = []
+        for place in places:
+            pair, j = place.pair, place.j
+            g, image = self.symmetry.generators[j], self._image_pair(j, pair)
             found.checked += 1
             if (misfit := self._misfit(j, pair, image)) is not None:
                 found.add(misfit, 0.0, 1.0)
@@ -184,20 +130,28 @@ class InvarianceCheck:
             there = self._draw(target, image[1], access)
             if not self._agree(here, again):
                 return None
+            if not self._agree(place.seen, here):
+                missed.append((place, here))
+                if len(missed) == ENOUGH_MISSES:
+                    break
             if self._agree(self._image(g, here), there):
                 continue
-            if found.example is not None:  # by now it is known to be no accident
-                found.add(*self._difference(j, pair, image, self._image(g, here), there))
-                continue
-            more = [self._draw(pair.state, pair.action, access) for _ in range(_AGAIN)]
-            more_there = [self._draw(target, image[1], access) for _ in range(_AGAIN)]
-            if not all(self._agree(here, o) for o in more) or not all(self._agree(there, o) for o in more_there):
+            # Once a violation was found, it is known to be no accident.
+            if found.example is None and not (
+                self._repeats(pair.state, pair.action, here, access, _AGAIN)
+                and self._repeats(target, image[1], there, access, _AGAIN)
+            ):
                 return None
             found.add(*self._difference(j, pair, image, self._image(g, here), there))
-        return found
+        if not missed:
+            return found
+        count = replays(len(places), len(missed), self.confidence)
+        if all(self._repeats(place.pair.state, place.pair.action, here, access, count) for place, here in missed):
+            raise not_reproduced(missed[0][0].pair, missed[0][0].seen, missed[0][1])
+        return None
 
-    def _draw(self, state: Any, action: Any, access: StateAccess) -> Outcome:
-        return try_action(self.env, access, state, action, int(self.rng.integers(_SEEDS)))
+    def _repeats(self, state: Any, action: Any, first: Outcome, access: StateAccess, count: int) -> bool:
+        return all(self._agree(first, self._draw(state, action, access)) for _ in range(count))
 
     def _difference(
         self, j: int, pair: Pair, image: tuple[Any, Any], expected: Outcome, found: Outcome
@@ -222,31 +176,55 @@ class InvarianceCheck:
         moved = 0.0 if kind == "reward" and self._same(expected.observation, found.observation) else 1.0
         return self._example(kind, j, pair, image, amount, text), reward, moved
 
-    def _stochastic(self, pairs: list[tuple[Pair, int]], access: StateAccess) -> Findings:
+    # ------------------------------------------------------------------ distributions
+
+    def _level(self, tests: int) -> float:
+        """The chance of a false alarm that each of so many tests may take, for 1 − confidence in all.
+
+        In a test, two independent samples must both look different, each at a level of its own; the chance that both
+        do by accident is the product of the levels. So few permutations are enough to reach them.
+        """
+        return (1 - _REPLAY) * (1 - self.confidence) / tests
+
+    def _stochastic(self, places: list[Place], access: StateAccess) -> Findings:
         """Compare distributions of outcomes; what looks different is drawn afresh before it is called so."""
-        tests = max(1, min(len(pairs), self.samples // 25))
-        found = Findings("two-sample", resolution=resolution(self.draws, tests, self.confidence))
-        violations = 0
-        for pair, j in pairs[:: max(1, len(pairs) // tests)][:tests]:
-            g = self.symmetry.generators[j]
-            image = self.symmetry.act_on_observation(g, pair.observation), self.symmetry.act_on_action(g, pair.action)
+        tests = max(1, min(len(places), self.samples // 25))
+        # The second sample is four times as large, so it takes the stricter level.
+        level = self._level(tests)
+        stages = (self.draws, level ** (1 / 3)), (4 * self.draws, level ** (2 / 3))
+        found, events, violations = Findings("two-sample"), 1, 0
+        strange: list[tuple[float, Place, Outcome]] = []
+        for place in places[:: max(1, len(places) // tests)][:tests]:
+            pair, j = place.pair, place.j
+            g, image = self.symmetry.generators[j], self._image_pair(j, pair)
             found.checked += 1
             if (misfit := self._misfit(j, pair, image)) is not None:
                 found.add(misfit, 0.0, 1.0)
                 continue
             target = access.act(g, pair.state)
-            for count in (self.draws, 4 * self.draws):
-                here = [self._image(g, self._draw(pair.state, pair.action, access)) for _ in range(count)]
+            for count, limit in stages:
+                drawn = [self._draw(pair.state, pair.action, access) for _ in range(count)]
+                here = [self._image(g, outcome) for outcome in drawn]
                 there = [self._draw(target, image[1], access) for _ in range(count)]
-                p = p_value(here, there, self.tol)
-                if p >= (1 - self.confidence) / tests:
+                if count == self.draws:
+                    strange.append((novelty(place.seen, drawn, self.tol), place, drawn[0]))
+                result = self._compare(here, there, limit)
+                events = max(events, result.events)
+                if result.p >= limit:
                     break
             else:
-                found.add(*self._statistical(j, pair, image, here, there, p))
+                found.add(*self._statistical(j, pair, image, here, there, result.p))
                 violations += 1
             if violations == _PLENTY:
                 break
+        if unlikely([p for p, *_ in strange], self.draws) < _REPLAY * (1 - self.confidence):
+            _, place, replayed = min(strange, key=lambda entry: entry[0])
+            raise not_reproduced(place.pair, place.seen, replayed)
+        found.resolution = resolution(self.draws, stages[0][1], self.confidence, events)
         return found
+
+    def _compare(self, here: list[Outcome], there: list[Outcome], level: float) -> Comparison:
+        return compare(here, there, self.tol, level, np.random.default_rng(self.rng.integers(_SEEDS)))
 
     def _statistical(
         self, j: int, pair: Pair, image: tuple[Any, Any], here: list[Outcome], there: list[Outcome], p: float
@@ -260,37 +238,49 @@ class InvarianceCheck:
         )
         return self._example("transition", j, pair, image, distance, text), reward, distance
 
-    def _visited(self, symmetry: EnvSymmetry) -> Findings:
+    def _visited(self) -> Findings:
         """Without access to the state: compare pairs that were met often with images that were met often.
 
-        This takes the observation for the state.
+        This takes the observation for the state. Every other visit goes into a first sample and the rest into a second,
+        and both must differ, as with draws.
         """
+        steps = list(itertools.islice(walk(self.env, None, self.rng), 20 * self.samples))
         met: dict[Hashable, list[Outcome]] = defaultdict(list)
         places: dict[Hashable, Pair] = {}
-        for pair, outcome in itertools.islice(walk(self.env, None, self.rng), 20 * self.samples):
-            key = self._key(pair.observation, pair.action)
+        for (pair, outcome), key in zip(steps, self._keys([(p.observation, p.action) for p, _ in steps]), strict=True):
             met[key].append(outcome)
             places.setdefault(key, pair)
+        often = [(key, pair) for key, pair in places.items() if len(met[key]) >= ENOUGH]
         jobs = []
-        for key, outcomes in met.items():
-            for j, g in enumerate(symmetry.generators):
-                pair = places[key]
-                image = symmetry.act_on_observation(g, pair.observation), symmetry.act_on_action(g, pair.action)
-                other = met.get(self._key(*image), [])
-                if len(outcomes) >= ENOUGH and len(other) >= ENOUGH:
-                    jobs.append((j, pair, image, [self._image(g, o) for o in outcomes], other))
+        for j, g in enumerate(self.symmetry.generators):
+            images = [self._image_pair(j, pair) for _, pair in often]
+            keys = self._keys([*((pair.observation, pair.action) for _, pair in often), *images])
+            by_key = {key: met[name] for key, (name, _) in zip(keys, often, strict=False)}
+            for (name, pair), image, key in zip(often, images, keys[len(often) :], strict=True):
+                here, there = met[name], by_key.get(key, [])
+                if here is there:  # its own image: no visit may stand on both sides
+                    here, there = here[0::2], here[1::2]
+                if min(len(here), len(there)) >= ENOUGH:
+                    jobs.append((j, pair, image, [self._image(g, o) for o in here], there))
         if not jobs:
             raise InvalidParameter(
                 f"the state of {self.env} cannot be set, and no pair was met {ENOUGH} times along with its image: "
                 "give the symmetry get_state, set_state and act_on_state, or raise samples"
             )
-        least = min(min(len(here), len(there)) for *_, here, there in jobs)
-        found = Findings("visited pairs", len(jobs), resolution=resolution(least, len(jobs), self.confidence))
+        level, events = math.sqrt(self._level(len(jobs))), 1
+        found = Findings("visited pairs", len(jobs))
         for j, pair, image, here, there in jobs:
-            p = p_value(here, there, self.tol)
-            if p < (1 - self.confidence) / len(jobs):
-                found.add(*self._statistical(j, pair, image, here, there, p))
+            for half in (0, 1):
+                result = self._compare(here[half::2], there[half::2], level)
+                events = max(events, result.events)
+                if result.p >= level:
+                    break
+            else:
+                found.add(*self._statistical(j, pair, image, here, there, result.p))
+        least = min(min(len(here), len(there)) for *_, here, there in jobs)
+        found.resolution = resolution(least // 2, level, self.confidence, events)
         return found
 
-    def _key(self, observation: Any, action: Any) -> Hashable:
-        return outcome_key(Outcome((observation, plain_action(self.env, action)), 0.0, False), self.tol)
+    def _keys(self, pairs: list[tuple[Any, Any]]) -> list[Hashable]:
+        space = self.env.action_space
+        return keys_of([(x, plain_action(space, a)) for x, a in pairs], self.tol)

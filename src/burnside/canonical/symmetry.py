@@ -28,12 +28,12 @@ class EnvSymmetry:
         get_state: ``env → s``, a copy of all that decides what happens next.
         set_state: ``(env, s)``, put it back.
         act_on_state: ``(g, s) → g·s``; default ``act_on_observation`` where the observation is the state.
-        elements: all elements, for augmentation.
+        elements: all elements, for augmentation; the identity among them must leave observations and actions alone.
         inverse: ``g → g⁻¹``, for augmentation.
         canonicalizer: a canonical form to be checked along with the symmetry.
         name: shown in reports.
 
-    >>> walk = EnvSymmetry([-1], lambda g, x: g * x, lambda g, a: 1 - a, name="mirror")
+    >>> walk = EnvSymmetry([-1], lambda g, x: g * x, lambda g, a: a if g == 1 else 1 - a, name="mirror")
     >>> walk.act_on_observation(-1, 3)
     -3
     """

@@ -7,12 +7,15 @@ observation each time, so that autoresets need no special care.
 
 from __future__ import annotations
 
+import copy
 from typing import Any, SupportsFloat
 
 import numpy as np
 
 from burnside._types import AnyArray, BoolArray
 from burnside.canonical.base import Canonicalizer, tree_map
+from burnside.canonical.canonicity import acts_as_group
+from burnside.canonical.guard import guarded
 from burnside.canonical.symmetry import EnvSymmetry, as_symmetry
 from burnside.errors import InvalidAction, InvalidParameter, MissingExtra
 
@@ -194,8 +197,16 @@ class AugmentedEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorA
                 f"augmentation needs the elements and the inverse of {self.symmetry.name}: "
                 "give EnvSymmetry(…, elements=…, inverse=…)"
             )
+        if (fault := self._fault()) is not None:
+            raise InvalidAction(f"{fault}; augmentation would carry out other actions than those chosen")
         self._seed, self._episode = 0, -1
         self._g: Any = None
+
+    def _fault(self) -> str | None:
+        """What is wrong with the elements and the inverse, as far as some actions can show."""
+        space = copy.deepcopy(self.action_space)  # whose random state is the learner's
+        space.seed(0)
+        return acts_as_group(guarded(self.symmetry), [], [space.sample() for _ in range(8)], space, 1e-5)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Reset, draw an element, and show the observation through it."""

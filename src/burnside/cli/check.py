@@ -62,7 +62,7 @@ class Check:
                 raise MissingExtra("gymnasium", "envs") from None
             try:
                 return gymnasium.make(self.env, **parameters)
-            except (gymnasium.error.Error, ImportError, TypeError) as error:
+            except Exception as error:  # whatever its constructor raises
                 raise InvalidParameter(f"Gymnasium cannot make {self.env!r}: {error}") from None
         from burnside.canonical.access import open_env
 
@@ -112,7 +112,10 @@ def _text(verdict: EnvVerdict, symmetry: Any) -> str:
         rate = f"at most {100 * verdict.failure_rate:.2g} % of such triples violate it"
         lines.append(f"with {100 * verdict.confidence:.4g} % confidence {rate}")
     if verdict.resolution:
-        lines.append(f"differences in probability below about {verdict.resolution:.2g} would go unseen")
+        what = "in the probability of one outcome, or of a number below a bound,"
+        lines.append(f"differences {what} of less than about {verdict.resolution:.2g} would go unseen")
     if verdict.canonical_checked:
         lines.append(f"its canonical form is one: {verdict.canonical_checked} observations, and their images")
+    elif getattr(symmetry, "canonicalizer", None) is not None:
+        lines.append("its canonical form is one, but its undo could not be checked: list the elements of the group")
     return "\n".join(lines)

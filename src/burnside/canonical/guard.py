@@ -1,0 +1,67 @@
+"""Calling what others wrote: whatever it raises becomes one sentence that names what failed, and where."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from burnside.canonical.base import Canonicalizer
+from burnside.canonical.symmetry import EnvSymmetry
+from burnside.errors import BurnsideError, InvalidParameter
+
+__all__ = ["GuardedForm", "guarded", "theirs"]
+
+
+def theirs(what: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Call a function of the environment or of the symmetry.
+
+    >>> theirs("act_on_action", lambda g, a: {}[a], -1, 3)
+    Traceback (most recent call last):
+    burnside.errors.InvalidParameter: act_on_action fails: KeyError: 3 (<doctest ...>, line 1)
+    """
+    try:
+        return function(*arguments, **options)
+    except BurnsideError:
+        raise
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+        said = " ".join(str(error).split())
+        raise InvalidParameter(f"{what} fails: {type(error).__name__}: {said:.200}{where}") from error
+
+
+def _guard(what: str, function: Callable[..., Any] | None) -> Any:
+    if function is None:
+        return None
+    return lambda *arguments, **options: theirs(what, function, *arguments, **options)
+
+
+def guarded(symmetry: EnvSymmetry) -> EnvSymmetry:
+    """The same symmetry, whose functions fail with one sentence."""
+    names = ("act_on_observation", "act_on_action", "get_state", "set_state", "act_on_state", "inverse")
+    return replace(symmetry, **{name: _guard(f"{name} of {symmetry.name}", getattr(symmetry, name)) for name in names})
+
+
+@dataclass(frozen=True)
+class GuardedForm:
+    """The same canonical form, whose functions fail with one sentence."""
+
+    form: Canonicalizer
+
+    def __call__(self, x: Any) -> tuple[Any, Any]:
+        """``(x̄, g)``."""
+        found = theirs("the canonical form", self.form, x)
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise InvalidParameter(f"a canonical form must return the pair (x̄, g), got a {type(found).__name__}")
+        return found
+
+    def act(self, g: Any, x: Any) -> Any:
+        """``g·x``."""
+        return theirs("act of the canonical form", self.form.act, g, x)
+
+    def undo(self, action: Any, g: Any) -> Any:
+        """``g⁻¹·ā``."""
+        return theirs("undo of the canonical form", self.form.undo, action, g)

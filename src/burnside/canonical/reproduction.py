@@ -1,0 +1,73 @@
+"""Whether setting the state brings back the situation: what a walk saw, against what replaying it gives.
+
+A ``set_state`` that forgets a part of the state makes any comparison worthless: both sides are then compared in the
+same wrong situation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from burnside.canonical.access import Outcome, Pair, show
+from burnside.canonical.twosample import encoded, spread
+from burnside.errors import InvalidParameter
+
+__all__ = ["ENOUGH_MISSES", "not_reproduced", "novelty", "replays", "unlikely"]
+
+#: Misses after which a deterministic environment is not walked further.
+ENOUGH_MISSES = 5
+
+
+def not_reproduced(pair: Pair, seen: Outcome, replayed: Outcome) -> InvalidParameter:
+    """The error: setting the state does not bring back what was seen, so nothing can be compared."""
+    return InvalidParameter(
+        f"setting the state does not reproduce what was seen: at {show(pair.observation)} the action "
+        f"{show(pair.action)} led to {_said(seen)}, but after setting that state to {_said(replayed)}; the state that "
+        "is read and set must hold all that decides what happens next (see get_state and set_state)"
+    )
+
+
+def _said(outcome: Outcome) -> str:
+    return f"{show(outcome.observation)} with reward {outcome.reward:.6g}" + (
+        " and the end" if outcome.terminated else ""
+    )
+
+
+def replays(pairs: int, misses: int, confidence: float) -> int:
+    """Replays of each miss that tell a forgotten part of the state from an outcome that is just rare.
+
+    A rare outcome of probability q is seen at a pair and in none of R replays with probability q(1 − q)^R ≤ 1/(eR), and
+    so at k of n pairs with at most (n/eR)^k/k!.
+
+    >>> replays(1000, 1, 0.99), replays(1000, 5, 0.99)
+    (36788, 355)
+    """
+    return math.ceil(pairs / (math.e * ((1 - confidence) * math.factorial(misses)) ** (1 / misses)))
+
+
+def novelty(seen: Outcome, replayed: Sequence[Outcome], tolerance: float) -> float:
+    """A p-value for what was seen being one of the replays: its rank among them by mean distance to all others."""
+    ranks, labels = encoded([*replayed, seen], tolerance)
+    if not labels.max():
+        return 1.0
+    away = spread(ranks).mean(axis=1) if ranks.shape[1] else 1.0 - np.bincount(labels)[labels] / len(labels)
+    return float(np.mean(away >= away[-1] * (1 - 1e-9)))
+
+
+def unlikely(ranks: Sequence[float], draws: int) -> float:
+    """One p-value for all: Fisher's combination, or the number of outcomes unlike all replays, whichever is less.
+
+    >>> unlikely([0.5, 0.3, 0.9], 100) > 0.1, unlikely([1 / 101] * 3, 100) < 1e-4
+    (True, True)
+    """
+    from scipy import stats
+
+    if not ranks:
+        return 1.0
+    fisher = float(stats.chi2.sf(-2 * sum(math.log(p) for p in ranks), 2 * len(ranks)))
+    least = 1 / (draws + 1)
+    strange = sum(p <= least * (1 + 1e-9) for p in ranks)
+    return min(1.0, 2 * min(fisher, float(stats.binom.sf(strange - 1, len(ranks), least))))
