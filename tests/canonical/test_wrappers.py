@@ -8,7 +8,16 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers import FrameStackObservation
 
 import burnside.envs  # noqa: F401
-from burnside.canonical import AugmentedEnv, CanonicalEnv, CanonicalVectorEnv, EnvSymmetry, LexMin, RollToGoal, known
+from burnside.canonical import (
+    AugmentedEnv,
+    CanonicalEnv,
+    CanonicalVectorEnv,
+    EnvSymmetry,
+    LexMin,
+    RollToGoal,
+    SignFlip,
+    known,
+)
 from burnside.canonical.base import equal
 from burnside.errors import InvalidAction, InvalidParameter
 from burnside.groups import Action, Group
@@ -311,3 +320,10 @@ def test_stable_baselines_trains_unchanged() -> None:
     before = play()
     model.learn(12_000)
     assert play() > max(before, 0.0) + 2
+
+
+def test_a_form_for_another_number_of_actions_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match="moves 3 actions, the environment has 2"):
+        CanonicalEnv(gym.make("CartPole-v1"), SignFlip([-1] * 4, actions=[1, 0, 2]))
+    with pytest.raises(InvalidParameter, match="moves 3 actions"):
+        CanonicalVectorEnv(gym.make_vec("CartPole-v1", num_envs=2), SignFlip([-1] * 4, actions=[1, 0, 2]))

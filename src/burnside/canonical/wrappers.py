@@ -41,6 +41,11 @@ def _declared(env: Any, canonicalizer: Canonicalizer | None) -> Canonicalizer:
             f"a {type(canonicalizer).__name__} is no canonicalizer: it must be callable and have act and undo "
             "(see burnside.canonical.Canonicalizer)"
         )
+    space, moved = getattr(env, "single_action_space", env.action_space), getattr(canonicalizer, "actions", None)
+    if isinstance(space, gym.spaces.Discrete) and isinstance(moved, np.ndarray) and moved.size != space.n:
+        raise InvalidParameter(
+            f"the canonical form moves {moved.size} actions, the environment has {space.n}: give it all of them"
+        )
     return canonicalizer
 
 
