@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from burnside._types import FloatArray, IntArray
-from burnside.experiments.robot.config import ARMS
+from burnside.experiments.robot.config import ARMS, OBSERVATIONS
 from burnside.runs import Results, read_results
 from burnside.stats import bootstrap, wilson
 
@@ -27,7 +27,9 @@ _KEYS = ("task", "observation", "demos", "arm")
 
 def _settings(results: Results, tuned: bool) -> list[tuple[Any, ...]]:
     found = {tuple(row[key] for key in _KEYS) for row in results.rows if not tuned or row["after"] is not None}
-    return sorted(found, key=lambda key: (key[1] != "state", key[0] != "stack-three", key[2], ARMS.index(key[3])))
+    return sorted(
+        found, key=lambda key: (OBSERVATIONS.index(key[1]), key[0] != "stack-three", key[2], ARMS.index(key[3]))
+    )
 
 
 def _of(results: Results, key: tuple[Any, ...], tuned: bool = False) -> list[dict[str, Any]]:

@@ -92,7 +92,10 @@ def robot_study() -> Figures:
     figures: Figures = {}
     for row in table(_committed("robot")):
         short = {"stack-three": "stack", "nut-assembly": "nut"}[row["task"]]
-        name = f"{short}_{row['arm']}_{row['demos']}" + ("_cloud" if row["observation"] == "cloud" else "")
+        name = (
+            f"{short}_{row['arm']}_{row['demos']}"
+            + {"state": "", "cloud": "_cloud", "tokens": "_tokens"}[row["observation"]]
+        )
         if row["kind"] == "imitation":
             figures[name] = round(100 * row["success"], 1)
         else:
