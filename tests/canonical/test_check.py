@@ -106,9 +106,9 @@ def test_stochastic_environments_without_a_table() -> None:
 
 
 def test_true_symmetries_are_rarely_refused() -> None:
-    """The level: at confidence 0.9, at most a tenth of the checks of a true symmetry may fail (here: of 20)."""
-    refused = sum(not check_symmetry(Bare(), LAKE, samples=250, draws=60, confidence=0.9, seed=s).ok for s in range(20))
-    assert refused <= 4
+    """The level: at confidence 0.9, at most a tenth of the checks of a true symmetry may fail (here: of 10)."""
+    refused = sum(not check_symmetry(Bare(), LAKE, samples=250, draws=60, confidence=0.9, seed=s).ok for s in range(10))
+    assert refused <= 3
 
 
 # ---------------------------------------------------------------------- wrong ones are caught
@@ -155,10 +155,10 @@ def test_frozenlake_with_wrong_actions() -> None:
 
 def test_wrong_symmetries_of_stochastic_environments() -> None:
     for open_, method in ((True, "two-sample"), (False, "visited pairs")):
-        verdict = check_symmetry(Bare(None, open_), LAKE)
+        verdict = check_symmetry(Bare(None, open_), LAKE, samples=500 if open_ else 1_000)
         assert not verdict.ok and verdict.method == method and verdict.eps_p > 0.2
-    assert not check_symmetry(Drift(lopsided=1.0), MIRROR, samples=500).ok
-    assert not check_symmetry(Drift(), replace(MIRROR, act_on_action=lambda g, a: a), samples=500).ok
+    assert not check_symmetry(Drift(lopsided=1.0), MIRROR, samples=200).ok
+    assert not check_symmetry(Drift(), replace(MIRROR, act_on_action=lambda g, a: a), samples=200).ok
 
 
 def test_ring_with_the_board_and_the_agent_moved_in_opposite_directions() -> None:
@@ -264,7 +264,7 @@ def test_two_sample_tests() -> None:
     def draw(p: float, n: int = 300) -> list[Outcome]:
         return [Outcome(int(rng.random() < p), 0.0, False) for _ in range(n)]
 
-    false = [p_value(draw(0.5), draw(0.5), 1e-6) for _ in range(200)]
+    false = [p_value(draw(0.5), draw(0.5), 1e-6) for _ in range(120)]
     assert 0.01 < np.mean(np.array(false) < 0.05) < 0.12
     assert p_value(draw(0.3), draw(0.7), 1e-6) < 1e-6
     assert p_value(draw(0.0), draw(0.0), 1e-6) == 1 and p_value(draw(0.0), draw(1.0), 1e-6) < 1e-9
