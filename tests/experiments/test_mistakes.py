@@ -1,6 +1,7 @@
 """The mistakes experiment: kept runs are used, tables and figures come from them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,8 @@ def test_summary_and_figures(tmp_path: Path) -> None:
     slopes = growth(results)
     assert set(slopes) == {"M, c = 1", "quotient, c = 1"} and slopes["M, c = 1"].exponent > 0
     assert summarise(results).errors["order"] == mean_error(results, "order")
+    capped = replace(results[1][1], on_m=tuple(replace(run, capped=True) for run in results[1][1].on_m))
+    assert set(growth([results[0], (settings[1], capped)])) == {"quotient, c = 1"}  # of M only a lower bound is known
     for figure in (ratio_plot(results), growth_plot(results)):
         files = figure.save(tmp_path / "figures")
         assert [f.suffix for f in files] == [".svg", ".png", ".csv"] and all(f.stat().st_size > 60 for f in files)

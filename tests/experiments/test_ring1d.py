@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +121,8 @@ def test_table_and_its_readings(smoke: Path) -> None:
     results = read_results(smoke)
     assert times(results, 5, "baseline").censored == 2
     assert ratios(results)[5].ratio == 1 and growth(results, "baseline") is None
+    some = [row for row in results.rows if row["condition"] == "baseline" or row["seed"] == 0]
+    assert ratios(replace(results, rows=some, missing=("canonical, seed 1",)))[5].seeds == (0,)
 
 
 def test_figures(smoke: Path, tmp_path: Path) -> None:

@@ -5,6 +5,11 @@ of App. C, :class:`LexMin`, :class:`SmallestLabel`, :class:`SignFlip`, and :clas
 the wrappers (:class:`CanonicalEnv`, :class:`CanonicalVectorEnv`, :class:`AugmentedEnv`), :class:`EnvSymmetry` (a group
 acting on an environment), :func:`check_symmetry`, and ready-made symmetries in :mod:`burnside.canonical.known`.
 
+The check is made of ``check`` (the verdict), ``tables`` (environments with a table), ``invariance`` (sampling),
+``twosample`` (are two samples of one law?), ``reproduction`` (does setting a state bring back what was seen?),
+``canonicity`` (forms, undo, group laws), ``access`` (states and steps), ``guard`` (what the user's code raises) and
+``findings`` (what was counted, and the worst of it).
+
 It may import ``burnside.envs`` and what lies below. Gymnasium is the extra ``envs``; the forms work without it.
 """
 
