@@ -56,7 +56,13 @@ BAD = {
     "audit cube --n 3 --depth -1": "depth must be",
     "audit cube --n 3 --symmetry foo": "unknown symmetry of the cube",
     "audit FrozenLake-v99": "Gymnasium cannot make",
-    "audit FrozenLake-v1 --n 3": "takes no parameter 'n'",
+    "audit FrozenLake-v1 --n 3": "takes no --n",
+    "audit FrozenLake-v1 --param foo=3": "with --param foo=3: FrozenLakeEnv.__init__() got an unexpected keyword",
+    "audit FrozenLake-v1 --param desc=[": "the value of --param desc is not a Python literal",
+    "audit FrozenLake-v1 --param desc=[]": "Gymnasium cannot make",
+    f"audit ring --param n={'9' * 5000}": "has 5000 digits",
+    f"audit ring --param n={'[' * 5000}": "is not a Python literal",
+    f"audit ring --param n={'a' * 50_000}": "has 50000 characters",
     "audit CartPole-v1": "no transition table",
     "show fig2 --out file/orbits.svg": "cannot write file/orbits.svg",
     "show fig2 --out .": "use svg, png or html",
@@ -185,7 +191,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("line", BAD, ids=list(BAD))
+@pytest.mark.parametrize("line", BAD, ids=[line[:80] for line in BAD])
 def test_one_sentence_and_exit_code_2(line: str, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = {
         path: path.read_bytes() for path in place.rglob("*") if path.is_file() and "__pycache__" not in path.parts

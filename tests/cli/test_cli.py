@@ -48,6 +48,17 @@ def test_zoo_lists_every_model(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0 and set(json.loads(out)) == set(zoo.names())
 
 
+@pytest.mark.parametrize("command", ["audit", "minimise", "measure --seeds 1 --max-episodes 20 --fresh"])
+def test_arguments_of_a_gymnasium_constructor(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--param", "desc=['SFF','FHF','FFG']", "is_slippery=False", "--json"]
+    name, *rest = command.split()
+    code, out, _ = run(capsys, name, "FrozenLake-v1", *rest, *words)
+    found = json.loads(out)
+    assert code == 0 and found["model"] == "FrozenLake-v1(desc=['SFF', 'FHF', 'FFG'], is_slippery=False)"
+    if command == "audit":
+        assert found["states"] == 9 and found["successors"] == 1
+
+
 def test_parameters_horizon_and_declared_default(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "audit", "slip-ring", "--n", "7", "--horizon", "3", "--param", "goal=fixed", "--json")
     found = json.loads(out)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import re
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 
-from burnside.errors import BurnsideError, InvalidParameter, UnknownName
+from burnside.errors import BurnsideError, InvalidParameter, MissingExtra, UnknownName
 from burnside.mdp import GraphMDP, Symmetry, TabularMDP, VertexSymmetry, discover, zoo
 
-__all__ = ["ModelOptions", "SymmetryOptions", "call_theirs", "load_object", "parse_parameters"]
+__all__ = ["ModelOptions", "SymmetryOptions", "call_theirs", "load_object", "make_env", "parse_parameters"]
 
 
 @dataclass(frozen=True)
@@ -31,12 +33,12 @@ class ModelOptions:
     horizon: int | None = None
     """Horizon H; default the model's own."""
     param: tuple[str, ...] = ()
-    """Further parameters of the model, as name=value."""
+    """Further parameters of the model, as name=value; for a Gymnasium id, arguments of its constructor."""
 
     def load_model(self) -> TabularMDP | GraphMDP:
         """The model that the options name."""
-        given = {"n": self.n, "d": self.d} | self.parameters()
-        parameters = {key: value for key, value in given.items() if value is not None}
+        sizes = {key: value for key, value in (("n", self.n), ("d", self.d)) if value is not None}
+        parameters = sizes | self.parameters()
         if self.model in zoo.MODELS:
             if self.horizon is not None:
                 parameters["horizon"] = self.horizon
@@ -52,12 +54,14 @@ class ModelOptions:
                 )
             return self._with_horizon(model, {})
         if "-v" in self.model:
-            if parameters:
+            if sizes:
                 raise InvalidParameter(
-                    f"a Gymnasium id takes no parameter {next(iter(parameters))!r} here: make the environment in a "
-                    f"function of yours and give that as module:factory"
+                    f"a Gymnasium id takes no --{next(iter(sizes))}: give the arguments of its constructor with "
+                    f"--param name=value"
                 )
-            return TabularMDP.from_gym(self.model, self.horizon)
+            given = ", ".join(f"{key}={value!r}" for key, value in parameters.items())
+            name = f"{self.model}({given})" if given else self.model
+            return TabularMDP.from_gym(make_env(self.model, parameters), self.horizon, name=name)
         if self.model == "cube":
             raise InvalidParameter("the cube is too large for a table: 'burnside audit cube' counts it by depth")
         raise UnknownName("model", self.model, zoo.names())
@@ -166,11 +170,20 @@ def _blame(error: Exception) -> str:
     return f"{type(error).__name__}: {error}{where}"
 
 
-def parse_parameters(words: Iterable[str]) -> dict[str, Any]:
-    """``name=value`` words as a dictionary, numbers and truth values read as such.
+#: Longer values of ``--param`` are refused: what is that long belongs in a file or in a function.
+_LONGEST_VALUE = 20_000
 
-    >>> parse_parameters(["goal=fixed", "n=3"])
-    {'goal': 'fixed', 'n': 3}
+
+def parse_parameters(words: Iterable[str]) -> dict[str, Any]:
+    """``name=value`` words as a dictionary.
+
+    A value is a number, ``true``, ``false``, ``None``, a Python list, tuple, set, dictionary or quoted string, and a
+    plain word otherwise. Nothing is executed.
+
+    >>> parse_parameters(["goal=fixed", "n=3", "slippery=false"])
+    {'goal': 'fixed', 'n': 3, 'slippery': False}
+    >>> parse_parameters(["desc=['SF','HG']", "name='3'"])
+    {'desc': ['SF', 'HG'], 'name': '3'}
     """
     found: dict[str, Any] = {}
     for text in words:
@@ -184,10 +197,50 @@ def parse_parameters(words: Iterable[str]) -> dict[str, Any]:
 def _parameter(text: str) -> tuple[str, Any]:
     name, separator, value = text.partition("=")
     if not separator:
-        raise InvalidParameter(f"--param takes name=value, got {text!r}")
+        raise InvalidParameter(f"--param takes name=value, got {text!r:.60}")
+    if len(value) > _LONGEST_VALUE:
+        raise InvalidParameter(
+            f"the value of --param {name:.40} has {len(value)} characters, more than {_LONGEST_VALUE}: make the model "
+            f"in a function and give it as module:function"
+        )
+    value = value.strip()
+    if value[:1] in ("[", "(", "{", "'", '"'):
+        return name, _literal(name, value)
+    if re.fullmatch(r"[+-]?[0-9_]{200,}", value):
+        raise InvalidParameter(f"the value of --param {name:.40} has {len(value)} digits: give fewer than 200")
     for convert in (int, float):
         try:
             return name, convert(value)
         except ValueError:
             continue
-    return name, {"true": True, "false": False}.get(value.lower(), value)
+    return name, {"true": True, "false": False}.get(value.lower(), None if value == "None" else value)
+
+
+def _literal(name: str, value: str) -> Any:
+    """A Python list, tuple, set, dictionary or string, read without executing anything."""
+    try:
+        return ast.literal_eval(value)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        raise InvalidParameter(
+            f"the value of --param {name:.40} is not a Python literal: {value!r:.60}; write lists as ['a', 'b'] and "
+            f"put the whole word in double quotes"
+        ) from None
+
+
+def make_env(env_id: str, parameters: Mapping[str, Any]) -> Any:
+    """The Gymnasium environment of that id, ours included; whatever its constructor raises becomes one sentence."""
+    try:
+        import gymnasium
+
+        import burnside.envs  # noqa: F401  # so that our own ids are known
+    except ImportError:
+        raise MissingExtra("gymnasium", "envs") from None
+    try:
+        return gymnasium.make(env_id, **parameters)
+    except Exception as error:
+        given = "".join(f" {key}={value!r:.40}" for key, value in parameters.items())
+        with_these = f" with --param{given}" if given else ""
+        said = " ".join(str(error).split())
+        raise InvalidParameter(
+            f"Gymnasium cannot make {env_id!r}{with_these}: {said or type(error).__name__}"
+        ) from None
