@@ -1,6 +1,7 @@
 """UCFH: its constants, confidence sets, FixedHorizonEVI, phases, and the literal algorithm in bulk."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from scipy.optimize import linprog
 from scipy.stats import ks_2samp
 
 from burnside.errors import InvalidParameter
+from burnside.experiments.mistakes.run import SettingArchive
 from burnside.learning import (
     UCFH,
     World,
@@ -21,6 +23,7 @@ from burnside.learning import (
 )
 from burnside.learning.ucfh import new_model
 from burnside.mdp import TabularMDP, quotient, solve, zoo
+from burnside.runs import CellStore
 from burnside.theory.bounds import Size, ucfh
 
 
@@ -90,8 +93,29 @@ def test_intervals_by_hand() -> None:
     low, high = confidence_interval(p, n, delta1)
     assert (low, high) == pytest.approx((max(p - radius, 0.5 - half), min(p + radius, 0.5 + half)))
     assert confidence_interval(0.0, 1, delta1) == (0.0, 1.0)
+    # p̂ = 0: Bernstein alone gives 0.01494, the upper side of the variance condition √(p(1−p)) ≤ √(2L/(n−1)) less
+    square = 2 * L / 999
+    assert confidence_interval(0.0, 1000, delta1) == pytest.approx((0, 0.5 - math.sqrt(0.25 - square)), abs=1e-12)
+    assert confidence_interval(0.0, 1000, delta1)[1] == pytest.approx(0.012975, abs=5e-7)
     with pytest.raises(InvalidParameter, match="p_hat must lie in"):
         confidence_interval(1.2, 10, 0.1)
+
+
+@pytest.mark.parametrize("n", [2, 3, 7, 30, 200, 1000, 20_000])
+@pytest.mark.parametrize("delta1", [0.5, 0.01, 1e-6])
+def test_the_interval_is_the_hull_of_the_whole_set(n: int, delta1: float) -> None:
+    """Every condition of App. B on a fine grid of p: the interval is the smallest one around what is left."""
+    L = math.log(6 / delta1)
+    grid = np.linspace(0, 1, 200_001)
+    deviation = np.sqrt(grid * (1 - grid))
+    for count in sorted({0, 1, n // 50, n // 7, n // 2, n - n // 7, n - 1, n}):
+        p_hat = count / n
+        sigma = math.sqrt(p_hat * (1 - p_hat))
+        radius = min(math.sqrt(L / (2 * n)), sigma * math.sqrt(2 * L / n) + 7 * L / (3 * (n - 1)))
+        kept = grid[(np.abs(grid - p_hat) <= radius) & (np.abs(deviation - sigma) <= math.sqrt(2 * L / (n - 1)))]
+        low, high = confidence_interval(p_hat, n, delta1)
+        assert low <= p_hat <= high
+        assert (low, high) == pytest.approx((min(kept.min(), p_hat), max(kept.max(), p_hat)), abs=1.1e-5)
 
 
 def test_the_confidence_event_on_simulated_data() -> None:
@@ -236,3 +260,10 @@ def test_unknown_support_of_a_large_model_is_refused() -> None:
 def test_luck_before_the_first_update_is_no_plateau() -> None:
     """On the river the first action, left, happens to be optimal; UCFH still has to explore once it starts to learn."""
     assert ucfh_literal(zoo.river(3)).mistakes() > 10**7
+
+
+def test_runs_kept_by_an_older_revision_are_not_used_again(tmp_path: Path) -> None:
+    """A kept run is found by its settings; UCFH's settings name the revision, those of other learners do not change."""
+    store = CellStore(tmp_path)
+    assert SettingArchive(store, {"learner": "ucfh-literal"}).base["revision"] == UCFH.revision
+    assert "revision" not in SettingArchive(store, {"learner": "ubev"}).base

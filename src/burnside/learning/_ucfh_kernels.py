@@ -34,8 +34,10 @@ class Model(NamedTuple):
 def interval(p: float, n: float, log_term: float) -> tuple[float, float]:
     """Confidence interval for one p(s'|s,a), given its estimate ``p`` from ``n`` visits and L = ln(6/δ₁).
 
-    Hoeffding and empirical Bernstein, intersected with the convex hull of the variance condition
-    |√(p(1−p)) − √(p̂(1−p̂))| ≤ √(2L/(n−1)), of which only the lower side is convex. All of [0, 1] for n ≤ 1.
+    The set of App. B is all q with |q − p| ≤ the smaller of Hoeffding's and the empirical Bernstein radius and with
+    |√(q(1−q)) − √(p(1−p))| ≤ √(2L/(n−1)). The second condition has two sides. Its lower side cuts off the ends of
+    [0, 1] and leaves an interval. Its upper side cuts out the middle, where the variance is too large, and may leave
+    two intervals. EVI needs one: the smallest that holds the whole set. All of [0, 1] for n ≤ 1.
     """
     if n <= 1.0:
         return 0.0, 1.0
@@ -45,11 +47,19 @@ def interval(p: float, n: float, log_term: float) -> tuple[float, float]:
         deviation * math.sqrt(2.0 * log_term / n) + 7.0 * log_term / (3.0 * (n - 1.0)),
     )
     low, high = max(0.0, p - radius), min(1.0, p + radius)
-    slack = deviation - math.sqrt(2.0 * log_term / (n - 1.0))
-    if slack > 0.0:
-        half = math.sqrt(max(0.0, 0.25 - slack * slack))
+    slack = math.sqrt(2.0 * log_term / (n - 1.0))
+    if deviation > slack:
+        half = math.sqrt(max(0.0, 0.25 - (deviation - slack) ** 2))
         low, high = max(low, 0.5 - half), min(high, 0.5 + half)
-    return min(low, p), max(high, p)  # p̂ itself is never lost to rounding
+    if deviation + slack < 0.5:
+        # (gap, 1 − gap) is too far from p in variance; written without cancellation for gaps near 0
+        square = (deviation + slack) ** 2
+        gap = square / (0.5 + math.sqrt(0.25 - square))
+        if low > gap:
+            low = max(low, 1.0 - gap)
+        if high < 1.0 - gap:
+            high = min(high, gap)
+    return min(low, p), max(high, p)  # p itself is never lost to rounding
 
 
 @njit(cache=True, nogil=True)

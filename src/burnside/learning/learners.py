@@ -136,6 +136,9 @@ class UCFH:
     bulk: bool = False
     grain: float = 1e-3
     name: ClassVar[str] = "ucfh"
+    #: Counts changes that give other runs from the same seed; kept runs of an older revision are not used again.
+    #: 1: the confidence set has both sides of the variance condition.
+    revision: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         _one_of("support", self.support, ("unknown", "known"))

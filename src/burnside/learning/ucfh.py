@@ -92,11 +92,14 @@ def new_model(mdp: TabularMDP, support: str) -> Model:
 def confidence_interval(p_hat: float, n: int, delta1: float) -> tuple[float, float]:
     """The interval of App. B for one p(s'|s,a) estimated as ``p_hat`` from ``n`` visits.
 
-    |p − p̂| ≤ min{√(L/2n), √(2p̂(1−p̂)L/n) + 7L/(3(n−1))} with L = ln(6/δ₁), and the convex hull of the variance
-    condition |√(p(1−p)) − √(p̂(1−p̂))| ≤ √(2L/(n−1)). It holds with probability at least 1 − δ₁.
+    The set is all p with |p − p̂| ≤ min{√(L/2n), √(2p̂(1−p̂)L/n) + 7L/(3(n−1))} and
+    |√(p(1−p)) − √(p̂(1−p̂))| ≤ √(2L/(n−1)), where L = ln(6/δ₁). It holds the truth with probability at least 1 − δ₁;
+    the result is the smallest interval around it.
 
     >>> confidence_interval(0.3, 1, 0.1)
     (0.0, 1.0)
+    >>> [round(x, 5) for x in confidence_interval(0.0, 1000, 0.01)]  # 0.01494 without the variance condition
+    [0.0, 0.01298]
     >>> tuple(round(x, 4) for x in confidence_interval(0.5, 1000, 0.1))
     (0.4548, 0.5452)
     """

@@ -11,7 +11,7 @@ import numpy as np
 
 from burnside.errors import UnknownName
 from burnside.experiments.mistakes.config import PRESETS, Setting
-from burnside.learning import Comparison, Run, compare
+from burnside.learning import UCFH, Comparison, Run, compare
 from burnside.mdp import Symmetry, TabularMDP
 from burnside.runs import CellStore
 
@@ -29,6 +29,8 @@ class SettingArchive:
     def __init__(self, store: CellStore, base: dict[str, Any]) -> None:
         self.store = store
         self.base = {"experiment": EXPERIMENT, **base}
+        if str(base.get("learner", "")).startswith(UCFH.name):
+            self.base["revision"] = UCFH.revision
 
     def load(self, seed: int, stream: int) -> Run | None:
         """The finished run, or None."""
