@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 from tests.runs.toy import ToyJob, starts
 
+from burnside._terminal import Terminal
 from burnside.cli import main
 from burnside.cli import reproduce as command
 from burnside.errors import InvalidParameter, UnknownName
@@ -202,7 +202,7 @@ def test_lines_and_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == "a: 50%, 3 of 6 [cells] (about 20 s left)\nnote: n\n"
     live = command._Live()
     live._states = states
-    console = Console(width=100, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
+    console = Terminal(width=100, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
     console.print(live._table())
     text = console.export_text()
     assert "0 of 2 parts, about 20 s left" in text and "3 of 6 [cells]" in text and "waiting" in text

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 import tyro
-from rich.console import Console
 from tests.runs.toy import ToyJob
 
+from burnside._terminal import Terminal
 from burnside.cli.sweep import Sweep, Table
 from burnside.errors import InvalidParameter, UnknownName, UnreadableFile
 from burnside.runs import Cell, Experiment, Job, compact, read_results, sweep
@@ -139,7 +139,7 @@ def test_the_live_table_shows_running_and_failed_cells() -> None:
     display._states = states
     display._began -= 60
     out = io.StringIO()
-    Console(file=out, width=120).print(display._table())
+    Terminal(file=out, width=120).print(display._table())
     text = out.getvalue()
     assert "n=0 seeds=0" in text and "30/100" in text and "140 s" not in text and "2 min 20 s" in text
     assert "1 done, 1 running, 37 waiting, 1 failed" in text and "left" in text

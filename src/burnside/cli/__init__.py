@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
+from typing import Any
 
 __all__ = ["main"]
 
@@ -22,23 +24,33 @@ def main(argv: list[str] | None = None) -> int:
     0
     """
     arguments = sys.argv[1:] if argv is None else argv
-    if arguments in (["--version"], ["-V"]):  # before the imports, which take a moment
-        from burnside import __version__
-
-        print(f"burnside {__version__}")
-        return 0
+    _usable_streams()
     try:
-        return _main(arguments)
+        if arguments in (["--version"], ["-V"]):  # before the imports, which take a moment
+            from burnside import __version__
+
+            print(f"burnside {__version__}")
+            code = 0
+        else:
+            code = _main(arguments)
+        sys.stdout.flush()  # here, where a full disk or a closed pipe can still be told
+        return code
     except KeyboardInterrupt:  # also while modules are being imported, so with nothing but what is there already
         print("interrupted", file=sys.stderr)
         return 130
+    except BrokenPipeError:  # the reader went away: burnside … | head
+        _drop_output()
+        return 141
+    except OSError as error:  # of stdout itself
+        _drop_output()
+        return _problem(f"cannot write the output: {error.strerror or error}")
 
 
 def _main(arguments: list[str]) -> int:
     import tyro
 
     from burnside.cli import commands
-    from burnside.cli.console import error_console
+    from burnside.cli.console import print_problem
     from burnside.errors import BurnsideError, NotVerified
 
     try:
@@ -51,23 +63,59 @@ def _main(arguments: list[str]) -> int:
     except SystemExit as stop:
         return int(stop.code) if isinstance(stop.code, int) else 2
     try:
-        return int(command.run())
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            return int(command.run())
     except NotVerified as error:  # an answer, not a mistake in the question: as when ``check`` finds a counter-example
-        error_console().print(f"[bold red]refused:[/] {_escape(str(error))}", soft_wrap=True)
+        print_problem("refused", str(error))
         return 1
     except BurnsideError as error:
-        error_console().print(f"[bold red]error:[/] {_escape(str(error))}", soft_wrap=True)
-        return 2
-    except BrokenPipeError:  # the reader went away: burnside … | head
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        return _problem(str(error))
+    except BrokenPipeError:
+        raise
     except OSError as error:  # a file that cannot be read or written, a full disk
-        what = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
-        error_console().print(f"[bold red]error:[/] {_escape(what)}; choose another place", soft_wrap=True)
-        return 2
+        what = error.strerror or str(error)
+        return _problem(f"{error.filename}: {what}; choose another place" if error.filename else what)
+    except MemoryError as error:
+        return _problem(f"there is not enough memory for this{_reason(error)}: make the problem smaller")
+    except RecursionError:
+        return _problem("the input is nested too deeply: make it flatter")
+    except UnicodeError as error:
+        return _problem(f"a text cannot be read or written in its encoding ({error}): use UTF-8")
 
 
-def _escape(text: str) -> str:
-    from rich.markup import escape
+def _problem(sentence: str) -> int:
+    from burnside.cli.console import print_problem
 
-    return escape(text)
+    print_problem("error", sentence)
+    return 2
+
+
+def _reason(error: MemoryError) -> str:
+    """What numpy says of the array it could not make, or nothing."""
+    return f" ({error})" if str(error) else ""
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """A warning is a note of one line; file and line of our own code are of no use to a user."""
+    from burnside.cli.console import error_console, styled
+
+    error_console().print(styled(("note:", "yellow"), f" {message}"), soft_wrap=True)
+
+
+def _usable_streams() -> None:
+    """Streams that are there, and that spell out a character they cannot encode instead of failing."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by the shell: burnside … >&-
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - for the rest of the process
+        elif getattr(stream, "errors", None) == "strict" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _drop_output() -> None:
+    """What is left of the output goes nowhere; otherwise Python would try, and fail, once more at its end."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # no file of the system: a test's
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rich.markup import escape
-
 from burnside import theory
-from burnside.cli.console import output, print_json, table
+from burnside.cli.console import output, print_json, styled, table
 from burnside.cli.models import ModelOptions, SymmetryOptions
 from burnside.errors import InvalidParameter
 from burnside.mdp import TabularMDP, minimise, zoo
@@ -55,14 +53,13 @@ class Audit(SymmetryOptions):
             print_json(found.to_dict())
             return 0
         console = output()
-        console.print(f"[bold]{found.model}[/] under [bold]{found.group_name}[/]")
+        console.print(styled((found.model, "bold"), " under ", (found.group_name, "bold")))
         _print(console, audit_rows(found), "", "M", "quotient", "factor")
-        console.print(f"attainable: {'yes' if found.attainable else 'no'} — {escape(found.why)}", soft_wrap=True)
+        console.print(f"attainable: {'yes' if found.attainable else 'no'} — {found.why}", soft_wrap=True)
         _print(console, bound_rows(found), "mistakes at most", "M", "quotient", "ratio")
         if found.trusted:
-            console.print(
-                "[bold red]the symmetry does not hold[/]: these figures rest on trust, and are not this model's"
-            )
+            said = ": these figures rest on trust, and are not this model's"
+            console.print(styled(("the symmetry does not hold", "bold red"), said))
         return 0
 
 
@@ -87,7 +84,7 @@ class Minimise(ModelOptions):
             print_json(content)
             return 0
         console = output()
-        console.print(f"[bold]{model.name}[/] and its coarsest homomorphic image")
+        console.print(styled((model.name, "bold"), " and its coarsest homomorphic image"))
         rows = [
             ("states", model.n_states, q.mdp.n_states, q.reduction.state_factor),
             ("pairs", model.n_pairs, q.mdp.n_pairs, q.reduction.pair_factor),

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from burnside._files import write_text
-from burnside.cli.console import error_console, output, print_json, progress
+from burnside.cli.console import error_console, output, print_json, progress, styled
 from burnside.errors import UnknownName
 from burnside.report.claims import VERDICTS, Claim, counts, load, markdown, recompute
 
@@ -39,7 +39,7 @@ class Claims:
         claims = self._chosen(load(self.file))
         if self.write is not None:
             write_text(self.write, markdown(claims))
-            output().print(f"{len(claims)} claims written to {self.write}", soft_wrap=True)
+            output().print(styled(f"{len(claims)} claims written to {self.write}"), soft_wrap=True)
             return 0
         if self.check:
             return _check(claims, as_json=self.json)
@@ -67,9 +67,9 @@ class Claims:
 def _show(claims: tuple[Claim, ...]) -> None:
     console = output()
     for claim in claims:
-        console.print(f"{claim.id} — {claim.where}: {claim.verdict}", style="bold", markup=False, soft_wrap=True)
+        console.print(f"{claim.id} — {claim.where}: {claim.verdict}", style="bold", soft_wrap=True)
         for line in (claim.claim, f"found: {claim.evidence}", f"check: {claim.command}"):
-            console.print(f"  {line}", markup=False, soft_wrap=True)
+            console.print(f"  {line}", soft_wrap=True)
     words = ", ".join(f"{number} {verdict}" for verdict, number in counts(claims).items())
     console.print(f"{len(claims)} claims: {words or 'none'}", soft_wrap=True)
 
@@ -93,9 +93,9 @@ def _check(claims: tuple[Claim, ...], *, as_json: bool) -> int:
         print_json({"claims": len(claims), "agree": agreed, "skipped": skipped, "problems": problems})
     else:
         for name, why in skipped.items():
-            output().print(f"skipped {name}: {why}", markup=False, soft_wrap=True)
+            output().print(f"skipped {name}: {why}", soft_wrap=True)
         for name, why in problems.items():
-            error_console().print(f"wrong: {name}: {why}", markup=False, soft_wrap=True)
+            error_console().print(f"wrong: {name}: {why}", soft_wrap=True)
         words = f"{agreed} have figures that were computed again and agree, {len(problems)} are wrong"
         output().print(f"{len(claims)} claims, {words}, {len(skipped)} skipped", soft_wrap=True)
     return 1 if problems else 0

@@ -1,4 +1,8 @@
-"""Where the command line prints: rich on a terminal, plain text in a pipe, progress on stderr only."""
+"""Where the command line prints: rich on a terminal, plain text in a pipe, progress on stderr only.
+
+Strings are printed as they are, also in tables: no console of ours reads the markup of rich. For bold or coloured words
+use ``styled`` (see :mod:`burnside._terminal`).
+"""
 
 from __future__ import annotations
 
@@ -10,23 +14,29 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich import box
-from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-__all__ = ["error_console", "output", "print_json", "progress", "table"]
+from burnside._terminal import Terminal, one_line, printable, styled
+
+__all__ = ["error_console", "output", "print_json", "print_problem", "progress", "styled", "table"]
 
 _PIPE_WIDTH = 200
 
 
-def output() -> Console:
+def output() -> Terminal:
     """The console for results."""
-    return Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH, highlight=False)
+    return Terminal(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
 
 
-def error_console() -> Console:
+def error_console() -> Terminal:
     """The console for errors and progress."""
-    return Console(stderr=True, highlight=False)
+    return Terminal(stderr=True)
+
+
+def print_problem(kind: str, sentence: str) -> None:
+    """One line on stderr: what kind of problem, and the sentence about it."""
+    error_console().print(styled((f"{kind}:", "bold red"), f" {sentence}"), soft_wrap=True)
 
 
 def table(*headers: str, title: str | None = None) -> Table:
@@ -40,7 +50,10 @@ def table(*headers: str, title: str | None = None) -> Table:
 
 def print_json(content: Any) -> None:
     """One JSON object on stdout. Non-finite numbers are errors: they are no JSON."""
-    sys.stdout.write(json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n")
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False)
+    if printable(text) != text:  # JSON's own escapes; it leaves some controls and halves of characters as they are
+        text = json.dumps(content, ensure_ascii=True, allow_nan=False)
+    sys.stdout.write(text + "\n")
 
 
 @contextmanager
@@ -48,7 +61,7 @@ def progress(what: str, *, after: float = 1.0) -> Iterator[Callable[[int, int], 
     """A progress bar on stderr, shown once ``after`` seconds have passed; yields ``update(done, total)``."""
     bar = Progress(
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.completed:.0f}/{task.total:.0f}"),
         TimeElapsedColumn(),
@@ -58,7 +71,7 @@ def progress(what: str, *, after: float = 1.0) -> Iterator[Callable[[int, int], 
         transient=True,
         disable=not sys.stderr.isatty(),
     )
-    task = bar.add_task(what, total=1)
+    task = bar.add_task(one_line(what), total=1)
     began = time.monotonic()
     shown = False
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
-
-from burnside.cli.console import error_console, output, print_json, table
+from burnside.cli.console import output, print_json, print_problem, styled, table
 from burnside.cli.models import SymmetryOptions
 from burnside.envs.cube.audit import AUDITED, CubeAudit, audit_cube, count_layers, same_as_three
 from burnside.envs.cube.core import CubeSpec, apply_moves, solved
@@ -69,7 +67,7 @@ def run_cube(options: Audit) -> int:
     elif len(found) > len(refused) or options.symmetry is None:
         _print(found)
     for each in refused:
-        error_console().print(f"[bold red]refused:[/] {escape(each.why)}", soft_wrap=True)
+        print_problem("refused", each.why)
     return 1 if refused else 0
 
 
@@ -91,7 +89,7 @@ def show_cube(options: Show) -> int:
         order = CubeSymmetry(spec, symmetry).order
         print_json({"path": str(path), "moves": spec.format(moves), "symmetry": symmetry, "images": order})
     else:
-        output().print(f"{picture.label}: {path}", soft_wrap=True)
+        output().print(styled(f"{picture.label}: {path}"), soft_wrap=True)
     return 0
 
 
@@ -115,7 +113,8 @@ def _print(found: list[CubeAudit]) -> None:
     first = found[0].spec
     known = found[0].states
     size = "" if known is None else f", {whole(known)} states can be reached"
-    console.print(f"[bold]cube n={first.n}, {first.turns} turns[/]: {first.n_moves} turns{size}", soft_wrap=True)
+    heading = f"cube n={first.n}, {first.turns} turns"
+    console.print(styled((heading, "bold"), f": {first.n_moves} turns{size}"), soft_wrap=True)
     grid = table("", *(each.symmetry for each in found))
     grid.add_row("order of the group", *(str(each.group.order) for each in found))
     grid.add_row("goal", *(each.spec.goal for each in found))
@@ -135,11 +134,11 @@ def _print(found: list[CubeAudit]) -> None:
     console.print("ratio: states for each class, among all up to that depth; –: not counted", soft_wrap=True)
     for each in found:
         if each.canonical is not None:
-            console.print(f"[bold]{each.symmetry}[/]: {escape(_own(each))}", soft_wrap=True)
+            console.print(styled((each.symmetry, "bold"), f": {_own(each)}"), soft_wrap=True)
     if same_as_three(first):
-        console.print(f"[bold]n={first.n}[/]: {escape(found[0].sameness)}", soft_wrap=True)
+        console.print(styled((f"n={first.n}", "bold"), f": {found[0].sameness}"), soft_wrap=True)
     if any(each.trusted for each in found):
-        console.print("[bold red]not verified[/]: these figures rest on trust, not on a check")
+        console.print(styled(("not verified", "bold red"), ": these figures rest on trust, not on a check"))
 
 
 def _own(each: CubeAudit) -> str:

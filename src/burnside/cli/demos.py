@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from burnside.cli.console import error_console, output, print_json, progress
+from burnside.cli.console import error_console, output, print_json, progress, styled
 from burnside.errors import InvalidParameter
 
 __all__ = ["Demos"]
@@ -71,9 +71,9 @@ class Demos:
             print_json({"task": self.task, "file": str(made.path), **facts})
             return 0
         crashed = f", {made.crashes} workers restarted" if made.crashes else ""
-        output().print(
+        said = (
             f"{made.kept} demonstrations ({made.steps} steps) in {made.path}; {made.attempts} attempts, {rejected} "
-            f"rejected{crashed}",
-            soft_wrap=True,
+            f"rejected{crashed}"
         )
+        output().print(styled(said), soft_wrap=True)
         return 0

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from burnside.cli.console import output, print_json, table
+from burnside.cli.console import output, print_json, styled, table
 
 __all__ = ["Doctor", "Requirement", "examine", "satisfies"]
 
@@ -70,12 +70,12 @@ class Doctor:
             rows = table(title, "", "")
             rows.columns[1].justify = rows.columns[2].justify = "left"
             for f in findings:
-                mark = {"ok": "ok", "missing": "missing", "broken": "[bold red]BROKEN[/]", "note": ""}[f.status]
-                rows.add_row(f.what, mark, f.detail)
+                mark = {"ok": "ok", "missing": "missing", "broken": "BROKEN", "note": ""}[f.status]
+                rows.add_row(f.what, styled((mark, "bold red" if f.status == "broken" else "")), f.detail)
             console.print(rows)
             console.print()
         for f in [f for findings in report.values() for f in findings if f.remedy]:
-            console.print(f"{f.what}: {f.remedy}", markup=False, soft_wrap=True)
+            console.print(f"{f.what}: {f.remedy}", soft_wrap=True)
         console.print(f"{len(broken)} needed things are broken" if broken else "everything that is needed works")
         return 1 if broken else 0
 

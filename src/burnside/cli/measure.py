@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from burnside.cli.console import output, print_json, progress, table
+from burnside.cli.console import output, print_json, progress, styled, table
 from burnside.cli.models import SymmetryOptions
 from burnside.errors import InvalidParameter
 from burnside.experiments.mistakes.run import ModelArchive
@@ -92,7 +92,7 @@ class Measure(SymmetryOptions):
 def _show(found: Comparison) -> None:
     plain = found.to_dict()
     console = output()
-    console.print(f"[bold]{found.name}[/]: {found.label}", soft_wrap=True)
+    console.print(styled((found.name, "bold"), f": {found.label}"), soft_wrap=True)
     share = plain["eps"] / plain["best"]
     console.print(f"ε = {plain['eps']:.4g} ({share:.3g} of R* = {plain['best']:.4g}), δ = {plain['delta']:g}")
     rows = table("seed", "mistakes on M", "on the quotient")

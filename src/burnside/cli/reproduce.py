@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.markup import escape
-
-from burnside.cli.console import error_console, output
+from burnside._terminal import one_line
+from burnside.cli.console import error_console, output, print_problem, styled
 from burnside.cli.sweep import parse_options
 from burnside.errors import InvalidParameter
 from burnside.report.parts import PartState, Resources, View, time_left
@@ -62,10 +61,10 @@ class Reproduce:
             state = "failed" if name in outcome.failed else "done"
             console.print(f"{name}: {state} in {seconds:.1f} s")
         for name, why in outcome.failed.items():
-            error_console().print(f"[bold red]{name} failed:[/] {escape(why)}", soft_wrap=True)
+            print_problem(f"{name} failed", why)
         if outcome.left:
             console.print(f"stopped; left: {', '.join(outcome.left)}; the same command goes on from here")
-        console.print(f"the report is in {outcome.path}", soft_wrap=True)
+        console.print(styled(f"the report is in {outcome.path}"), soft_wrap=True)
         return outcome.exit_code
 
 
@@ -77,7 +76,7 @@ class _Lines:
         self._said = time.monotonic()
 
     def _print(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
+        print(one_line(text), file=sys.stderr, flush=True)
         self._said = time.monotonic()
 
     def _left(self) -> str:
@@ -131,7 +130,7 @@ class _Live:
 
     def note(self, sentence: str) -> None:
         """Say something above the table."""
-        self._console.print(f"[yellow]note:[/] {escape(sentence)}", soft_wrap=True)
+        self._console.print(styled(("note:", "yellow"), f" {sentence}"), soft_wrap=True)
 
     def close(self) -> None:
         """End."""
@@ -152,9 +151,9 @@ class _Live:
         table.add_column("time", justify="right")
         table.add_column("", overflow="ellipsis", no_wrap=True)
         for state in self._states:
-            colour = {"failed": "[bold red]", "done": "[green]", "running": "[bold]"}.get(state.status, "[dim]")
+            colour = {"failed": "bold red", "done": "green", "running": "bold"}.get(state.status, "dim")
             time_taken = duration(state.elapsed()) if state.status != "waiting" else ""
             about = state.message if state.status == "failed" else state.detail if state.status == "running" else ""
             bar = ProgressBar(total=1.0, completed=state.share, width=24)
-            table.add_row(state.name, f"{colour}{state.status}[/]", bar, time_taken, escape(about))
+            table.add_row(state.name, styled((state.status, colour)), bar, time_taken, about)
         return table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from burnside.cli.console import output, print_json
+from burnside.cli.console import output, print_json, styled
 from burnside.cli.models import SymmetryOptions
 from burnside.errors import InvalidParameter
 from burnside.mdp import Symmetry, TabularMDP, quotient
@@ -47,5 +47,5 @@ class Show(SymmetryOptions):
         if self.json:
             print_json({"path": str(path), "states": model.n_states, "quotient_states": reduced.mdp.n_states})
         else:
-            output().print(f"{model.name} under {symmetry.name}: {path}", soft_wrap=True)
+            output().print(styled(f"{model.name} under {symmetry.name}: {path}"), soft_wrap=True)
         return 0

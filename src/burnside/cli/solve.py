@@ -156,7 +156,7 @@ class Solve:
         console = output()
 
         def line(text: str) -> None:
-            console.print(text, soft_wrap=True, markup=False)
+            console.print(text, soft_wrap=True)
 
         if self.scramble is not None:
             line(f"scramble: {made_by}")

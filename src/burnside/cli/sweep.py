@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
-from rich.markup import escape
 
-from burnside.cli.console import error_console, output, print_json, table
+from burnside.cli.console import output, print_json, print_problem, styled, table
 from burnside.errors import InvalidParameter, UnknownName, UnreadableFile
 from burnside.report.tables import number
 from burnside.runs import DeviceName, EngineName, Experiment, PresetName, SweepOutcome, committed, compact, sweep
@@ -94,11 +93,11 @@ class Sweep:
         output().print(", ".join(words), soft_wrap=True)
         for name, why in outcome.failed.items():
             where = folder / "cells" / name / "failed.txt"
-            error_console().print(f"[bold red]failed:[/] {escape(why)} ({escape(str(where))})", soft_wrap=True)
+            print_problem("failed", f"{why} ({where})")
         if outcome.left:
             output().print("stopped; the same command goes on from here")
         elif outcome.ok:
-            output().print(f"the table: burnside table {self.experiment} --runs {folder}", soft_wrap=True)
+            output().print(styled(f"the table: burnside table {self.experiment} --runs {folder}"), soft_wrap=True)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from burnside.cli.console import output, print_json, table
+from burnside.cli.console import output, print_json, styled, table
 from burnside.errors import InvalidParameter
 from burnside.report.tables import number
 from burnside.theory import covering, nets
@@ -126,7 +126,7 @@ class Cover:
         rows.add_row("at least", str(bounds.lower))
         rows.add_row("at most", str(bounds.upper))
         rows.add_row(f"net of {self.samples} samples", "–" if content["numeric"] is None else str(content["numeric"]))
-        console.print(f"[bold]{self.space}[/] at α = {self.alpha:g}")
+        console.print(styled((self.space, "bold"), f" at α = {self.alpha:g}"))
         console.print(rows)
         if why:
             console.print(f"note: {why}", soft_wrap=True)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from burnside.cli.console import output
+from burnside.cli.console import output, styled
 from burnside.cli.train_robot import TrainRobot
 from burnside.errors import InvalidParameter
 
@@ -75,7 +75,8 @@ class TrainCube:
         network.save(self.out)
         errors = value_error(network, spec, per_depth=300)
         depths = ", ".join(f"{d}: {e:.2f}" for d, e in zip(errors.depth[1:], errors.rmse[1:], strict=True))
-        output().print(f"{self.out}: RMSE {errors.total:.3f} against exact distances (by depth {depths})")
+        said = f"{self.out}: RMSE {errors.total:.3f} against exact distances (by depth {depths})"
+        output().print(styled(said), soft_wrap=True)
         return 0
 
     def _davi(self, config: Any, spec: Any) -> Any:
@@ -118,7 +119,7 @@ class _Bar:
         columns = (TextColumn("{task.completed:.0f} {task.fields[unit]}"), BarColumn(), TimeRemainingColumn())
         console = output()
         self._bar = Progress(
-            *columns, TextColumn("{task.description}"), console=console, disable=not console.is_terminal
+            *columns, TextColumn("{task.description}", markup=False), console=console, disable=not console.is_terminal
         )
         self._task = self._bar.add_task("", total=total, unit=unit)
 

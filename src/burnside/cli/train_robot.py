@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from burnside.cli.console import error_console, output, print_json, progress
+from burnside.cli.console import error_console, output, print_json, progress, styled
 from burnside.errors import InvalidParameter, UnreadableFile
 from burnside.runs import DeviceName, PresetName
 
@@ -197,8 +197,8 @@ class TrainRobot:
         if self.json:
             print_json(facts)
             return
-        output().print(
+        said = (
             f"{facts['policy']}: {successes} of {recipe.scenes} held-out scenes, {rate.value:.0%} "
-            f"(95 %: {rate.low:.0%} to {rate.high:.0%})",
-            soft_wrap=True,
+            f"(95 %: {rate.low:.0%} to {rate.high:.0%})"
         )
+        output().print(styled(said), soft_wrap=True)

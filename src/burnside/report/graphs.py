@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from burnside._files import write_atomically
+from burnside._terminal import one_line
 from burnside._types import BoolArray, IntArray
 from burnside.errors import InvalidParameter
 from burnside.report import style
@@ -184,7 +185,7 @@ def scene(
     rank = np.full(reduced.n_states, -1, dtype=np.int64)
     rank[shown] = np.arange(shown.size)
     of, to = _transitions(mdp, states), _transitions(reduced, shown)
-    names = [mdp.state_name(int(s)) for s in states]
+    names = [_state_name(mdp, s) for s in states]
     layout = place(of, to, rank[sigma[states]], sizes[shown], names)
 
     notes = []
@@ -192,9 +193,9 @@ def scene(
         members = f"the {states.size} states of {int(expanded.sum())} of the {reduced.n_states} {many}"
         part = "all of it" if shown.size == reduced.n_states else f"{shown.size} {many}"
         notes.append(
-            f"Not all is drawn: {mdp.name} has {mdp.n_states} states, more than the limit of {max_states}; shown "
-            f"are {members if states.size else f'no states, since no {word} fits'}; of the quotient, {part}. What is "
-            f"shown was chosen breadth-first from the initial states."
+            f"Not all is drawn: {one_line(mdp.name)} has {mdp.n_states} states, more than the limit of {max_states}; "
+            f"shown are {members if states.size else f'no states, since no {word} fits'}; of the quotient, {part}. "
+            f"What is shown was chosen breadth-first from the initial states."
             + ("" if expanded[shown].all() else f" A dashed circle stands for all members of its {word}.")
         )
     if quotient.trusted:
@@ -222,7 +223,7 @@ def scene(
         rings,
     )
     first = np.unique(sigma, return_index=True)[1]
-    class_names = [mdp.state_name(int(first[c])) for c in shown]
+    class_names = [_state_name(mdp, first[c]) for c in shown]
     class_labels = style.labels([f"[{name}]" for name in class_names], layout.class_radius.tolist())
     right = Panel(
         "Quotient MDP M̄",
@@ -241,7 +242,8 @@ def scene(
         for c, name in zip(shown, class_names, strict=True)
     ]
     default = f"{mdp.name} and its quotient by {symmetry_name}"
-    return Scene(default if title is None else title, symmetry_name, word, left, right, legend, notes)
+    heading = one_line(default if title is None else title)
+    return Scene(heading, one_line(symmetry_name), word, left, right, legend, notes)
 
 
 def _select(reduced: TabularMDP, sizes: IntArray, max_states: int) -> tuple[IntArray, BoolArray]:
@@ -331,9 +333,14 @@ def _lines(graph: Graph, at: Any, radii: Any, orbit: Any, notes: list[str], wher
     return lines
 
 
+def _state_name(mdp: TabularMDP, s: Any) -> str:
+    """The name of a state as it can be drawn: SVG has no control characters, and a label no second line."""
+    return one_line(mdp.state_name(int(s)))
+
+
 def _members(mdp: TabularMDP, sigma: IntArray, c: int) -> str:
     members = np.flatnonzero(sigma == c)
-    names = "; ".join(mdp.state_name(int(s)) for s in members[:LISTED])
+    names = "; ".join(_state_name(mdp, s) for s in members[:LISTED])
     return names if members.size <= LISTED else f"{names}; and {members.size - LISTED} more"
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from burnside._files import write_text
+from burnside._terminal import printable
 from burnside.report import style
 from burnside.report.arms import ARMS_CSS, ARMS_JS, controls
 from burnside.report.style import PAGE_CSS
@@ -37,7 +38,7 @@ def escape(text: object) -> Html:
     >>> escape("a < b"), escape(Html("<b>x</b>"))
     ('a &lt; b', '<b>x</b>')
     """
-    return text if isinstance(text, Html) else Html(_html.escape(str(text), quote=True))
+    return text if isinstance(text, Html) else Html(_html.escape(printable(str(text)), quote=True))
 
 
 def table(headers: Sequence[object], rows: Iterable[Sequence[object]], caption: object = "") -> Html:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, Union, runtime_checkable
 
+from burnside._terminal import Terminal, one_line, styled
 from burnside.runs.cells import Cell
 from burnside.runs.folder import Progress
 
@@ -137,7 +138,7 @@ class _Lines:
         self._before = 0.0
 
     def _print(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
+        print(one_line(text), file=sys.stderr, flush=True)
 
     def start(self, states: Mapping[str, CellState]) -> None:
         self._states = states
@@ -175,13 +176,12 @@ class _Live:
     """A table that is drawn again and again: running and failed cells, counts of the others, the time left."""
 
     def __init__(self) -> None:
-        from rich.console import Console
         from rich.live import Live
 
         self._states: Mapping[str, CellState] = {}
         self._began = time.monotonic()
         self._before = 0.0
-        self._console = Console(stderr=True, highlight=False)
+        self._console = Terminal(stderr=True)
         self._live = Live(console=self._console, get_renderable=self._table, refresh_per_second=2, transient=True)
 
     def start(self, states: Mapping[str, CellState]) -> None:
@@ -196,16 +196,13 @@ class _Live:
         pass
 
     def note(self, sentence: str) -> None:
-        from rich.markup import escape
-
-        self._console.print(f"[yellow]note:[/] {escape(sentence)}", soft_wrap=True)
+        self._console.print(styled(("note:", "yellow"), f" {sentence}"), soft_wrap=True)
 
     def close(self) -> None:
         self._live.stop()
 
     def _table(self) -> Any:
         from rich import box
-        from rich.markup import escape
         from rich.table import Table
 
         states = list(self._states.values())
@@ -226,7 +223,7 @@ class _Live:
             progress = state.progress
             cell_left = progress.left if progress and state.status == "running" else None
             table.add_row(
-                escape(state.cell.title),
+                state.cell.title,
                 state.status,
                 f"{progress.done}/{progress.total}" if progress else "–",
                 duration(cell_left) if cell_left is not None else "–",
