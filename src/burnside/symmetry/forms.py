@@ -1,0 +1,441 @@
+"""Canonical forms that follow from a declaration: one representative of every orbit, by a choice of domain.
+
+Which image represents an orbit is free to choose (a *fundamental domain*), and the choice matters to a learner. All
+forms here are exact: two observations have one form if and only if one is an image of the other. None of them can be
+continuous everywhere: where the deciding numbers tie, observations that differ little may have forms that differ much.
+So let a number decide that is seldom near a tie, or whose ties do not matter.
+
+**Ties.** If the deciding numbers are equal for several images, the remaining numbers decide, in their order; if all are
+equal, the images are the same (the observation is symmetric itself), and the element of the least number is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from burnside._types import AnyArray, FloatArray, IntArray
+from burnside.errors import InvalidAction, InvalidParameter, UnknownName
+from burnside.groups.rigid import quaternion_to_matrix, rigid, rot6d_to_matrix, so2_exp
+from burnside.symmetry.acting import Acting, ConcatActing, LeafActing, RotationActing, TreeActing
+from burnside.symmetry.groups import ContinuousGroup
+from burnside.symmetry.labels import Labels
+from burnside.symmetry.vectors import SignedPermutation
+
+if TYPE_CHECKING:
+    from burnside.symmetry.declaration import Declaration
+
+__all__ = ["CanonicalForm", "Frame", "canonical_form"]
+
+
+def canonical_form(declaration: Declaration, domain: Any = None) -> CanonicalForm:
+    """The canonical form of a declaration; a :class:`burnside.canonical.Canonicalizer`.
+
+    Args:
+        declaration: the symmetry.
+        domain: which image represents its orbit.
+
+            For finite groups: a number or a name (the image where this coordinate is *largest*: positive, if the group
+            changes its sign), a key of a ``Dict`` space, a pair (key, number), or a list of these, the first deciding
+            first; ``"lexicographic"`` or None (all coordinates in their order); or a function of your own, from
+            observations with any leading axes to scores (or rows of scores), the largest of which wins.
+
+            For continuous groups: a :class:`Frame`, or a function from observations to frames (elements of the group
+            that move along with the observation).
+
+    >>> from burnside.symmetry import Declaration
+    >>> cartpole = Declaration("mirror", "- - - -", "labels 1,0", names=("x", "v", "angle", "turn"))
+    >>> form = canonical_form(cartpole, domain="angle")
+    >>> x_bar, g = form(np.array([0.1, 0.0, -0.2, 0.3]))
+    >>> x_bar, g, form.undo(0, g)
+    (array([-0.1, -0. ,  0.2, -0.3]), 1, 1)
+    """
+    if declaration.elements is None:
+        return _FrameForm(declaration, domain)
+    return _FiniteForm(declaration, domain)
+
+
+class CanonicalForm:
+    """``x → (x̄, g)`` with ``x̄ = g·x``; made by :func:`canonical_form`. Batched, without hidden state.
+
+    Attributes:
+        declaration: the symmetry.
+        domain: the choice of representatives.
+    """
+
+    def __init__(self, declaration: Declaration, domain: Any) -> None:
+        self.declaration, self.domain = declaration, domain
+        self.act = declaration.act_on_observation
+        self._act_on_action, self._inverse = declaration.act_on_action, declaration.group.inverse
+
+    def __call__(self, x: Any) -> tuple[Any, Any]:
+        """``(x̄, g)`` with ``x̄ = g·x``, the same x̄ for the whole orbit of x."""
+        raise NotImplementedError
+
+    def undo(self, action: Any, g: Any) -> Any:
+        """The action ``g⁻¹·ā`` that does to x what ``ā`` does to x̄."""
+        return self._act_on_action(self._inverse(g), action)
+
+    def __repr__(self) -> str:
+        """Of what, and by what."""
+        return f"<canonical form of {self.declaration.name} by {self.domain or 'lexicographic'}>"
+
+
+# ---------------------------------------------------------------------- finite groups
+
+
+class _FiniteForm(CanonicalForm):
+    """The largest of all images, the deciding coordinates first."""
+
+    def __init__(self, declaration: Declaration, domain: Any) -> None:
+        super().__init__(declaration, domain)
+        if isinstance(domain, Frame):
+            raise InvalidParameter(f"a frame is for continuous groups; {declaration.group} needs a coordinate")
+        self._acting: Acting = declaration.on("observation")
+        self._score: Callable[[Any], Any] | None = domain if callable(domain) else None
+        self._orders: dict[Any, IntArray] = {}
+        items = domain if isinstance(domain, list) or (isinstance(domain, tuple) and not _is_pair(domain)) else [domain]
+        self._first = [] if callable(domain) or domain in (None, "lexicographic") else [self._resolve(d) for d in items]
+        self._labels = self._by_label() if self._score is None else None
+        self._pairs = self._two_images() if self._score is None else None
+
+    def _resolve(self, item: Any) -> tuple[str | None, int | None]:
+        """(part, place) of a deciding coordinate; part None is the only array, place None the whole part."""
+        names = self.declaration.names
+        if isinstance(item, str) and item in names:
+            item = names.index(item)
+        if isinstance(item, int | np.integer) and not isinstance(item, bool):
+            self._check_place(int(item))
+            return None, int(item)
+        tree = self._acting.inside if isinstance(self._acting, TreeActing) else {}
+        key, place = item if _is_pair(item) else (item, None)
+        if key in tree or str(key).split("/")[0] in map(str, tree):
+            return str(key), place
+        raise UnknownName("coordinate", str(item), [*names, *map(str, tree)])
+
+    def _check_place(self, place: int) -> None:
+        acting = self._acting
+        if isinstance(acting, TreeActing):
+            raise InvalidParameter("the observation has several arrays: name the key, or a pair (key, number)")
+        if not isinstance(acting, LeafActing) or not all(isinstance(m, SignedPermutation) for m in acting.maps):
+            return
+        index, signs = acting._signed  # type: ignore[misc]
+        if not 0 <= place < index.shape[1]:
+            raise InvalidParameter(f"number {place} cannot decide: the observation has {index.shape[1]} numbers")
+        moves = (index != np.arange(index.shape[1])) | (signs < 0)
+        if not moves[:, place].any():
+            able = ", ".join(map(str, np.flatnonzero(moves.any(axis=0))[:20].tolist()))
+            raise InvalidParameter(
+                f"number {place} is the same in all images, so it cannot decide: choose among {able}"
+            )
+
+    def _by_label(self) -> tuple[list[Any], list[int]] | None:
+        """For single labels: the form of each, in a table."""
+        if not isinstance(self._acting, LeafActing) or not isinstance(self._acting.maps[0], Labels):
+            return None
+        model, group = self._acting.maps[0], self.declaration.group
+        table = self._acting._table
+        assert table is not None
+        best = np.argmax(table, axis=0)
+        forms = table[best, np.arange(model.count)] + model.start
+        assert group.order == len(table)
+        return forms.tolist(), best.tolist()
+
+    def _two_images(self) -> list[tuple[int, int, int]] | None:
+        """For a group of two elements and one vector: (place, its partner, sign), in the order in which they decide."""
+        acting = self._acting
+        if not isinstance(acting, LeafActing) or acting._signed is None or acting.order != 2:
+            return None
+        index, signs = (part[1] for part in acting._signed)
+        order = self._columns([("", np.zeros(index.size), 1)])
+        changes = (index != np.arange(index.size)) | (signs < 0)
+        return [(int(i), int(index[i]), int(signs[i])) for i in order if changes[i]]
+
+    def __call__(self, x: Any) -> tuple[Any, Any]:
+        """The representative, and the element that leads to it."""
+        if self._pairs is not None and x.__class__ is np.ndarray and x.ndim == 1:
+            return self._single(x)
+        if self._labels is not None and isinstance(x, int | np.integer):
+            model: Any = self._acting.maps[0]  # type: ignore[attr-defined]
+            model(x)  # refuses what is no label
+            return self._labels[0][int(x) - model.start], self._labels[1][int(x) - model.start]
+        found = self._acting.images(x)
+        lead = self._acting.lead(x) or ()
+        g = _largest(*self._ranked(found, len(lead)))
+        if not lead:
+            chosen = int(g)
+            return self.act(chosen, x), chosen
+        return self.act(g, x), g
+
+    def _single(self, x: AnyArray) -> tuple[AnyArray, int]:
+        """One vector, two images: no more than the deciding number is looked at."""
+        get = x.item
+        if x.size != self._acting.maps[0].width:  # type: ignore[attr-defined]
+            self._acting.act(0, x)  # which says what is wrong
+        for place, partner, sign in self._pairs:  # type: ignore[union-attr]
+            here, there = get(place), get(partner) * sign
+            if here > there:
+                return x, 0
+            if here < there:
+                return self._acting.act(1, x), 1
+            if here != there:
+                raise _nan()
+        return x, 0
+
+    def _ranked(self, images: Any, lead: int) -> tuple[AnyArray, float]:
+        """Rows to compare, ``(…, images, numbers)`` with the deciding numbers first; and the tolerance."""
+        parts = [part for part in self._acting.parts(images) if part[2] is not None]
+        if not parts:
+            raise InvalidParameter("nothing in the observation is known to move, so there are no images to choose from")
+        rows = [a.reshape(*a.shape[: lead + 1], -1) for _, a, _ in parts]
+        flat = rows[0] if len(rows) == 1 else np.concatenate(rows, axis=-1)
+        if flat.dtype.kind == "f" and np.isnan(flat).any():
+            raise _nan()
+        if self._first:
+            flat = flat[..., self._columns(parts)]
+        tolerance = 0.0
+        if not self._acting.exact and flat.dtype.kind == "f":
+            finite = np.abs(flat[np.isfinite(flat)])
+            tolerance = 64 * float(np.finfo(flat.dtype).eps) * max(1.0, float(finite.max(initial=0.0)))
+        if self._score is not None:
+            score = np.asarray(self._score(images), dtype=np.float64)
+            if score.shape == flat.shape[:-1]:
+                score = score[..., None]
+            if score.shape[:-1] != flat.shape[:-1]:
+                raise InvalidParameter(
+                    f"the domain's function must give one score (or one row) per observation, for any leading axes: "
+                    f"expected shape {flat.shape[:-1]}, got {score.shape}"
+                )
+            flat = np.concatenate([score, flat], axis=-1)
+        return flat, tolerance
+
+    def _columns(self, parts: list[tuple[str, AnyArray, int | None]]) -> IntArray:
+        """All columns, the deciding ones first."""
+        sizes, names = [], []
+        for name, a, own in parts:
+            names.append(name)
+            sizes.append(int(np.prod(a.shape[a.ndim - (own or 0) :])))
+        key = tuple(zip(names, sizes, strict=True))
+        if key not in self._orders:
+            starts = np.concatenate([[0], np.cumsum(sizes)])
+            first: list[int] = []
+            for part, place in self._first:
+                which = [
+                    i for i, name in enumerate(names) if part is None or name == part or name.startswith(f"{part}/")
+                ]
+                if not which:
+                    raise InvalidParameter(f"the part {part!r} cannot decide: it has no axes of its own that are known")
+                if place is None:
+                    first += [c for i in which for c in range(int(starts[i]), int(starts[i + 1]))]
+                elif 0 <= place < sizes[which[0]]:
+                    first.append(int(starts[which[0]]) + int(place))
+                else:
+                    raise InvalidParameter(f"number {place} cannot decide: there are {sizes[which[0]]} numbers")
+            seen = dict.fromkeys(first)
+            self._orders[key] = np.array([*seen, *(c for c in range(int(starts[-1])) if c not in seen)])
+        return self._orders[key]
+
+
+def _is_pair(item: Any) -> bool:
+    return isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], int)
+
+
+def _nan() -> InvalidParameter:
+    return InvalidParameter("the observation has NaN entries, which have no order: remove them first")
+
+
+def _largest(rows: AnyArray, tolerance: float) -> AnyArray:
+    """Which of the rows ``(…, images, numbers)`` is lexicographically largest; the first among equals.
+
+    >>> _largest(np.array([[1, 0], [2, 0], [2, 1]]), 0.0)
+    np.int64(2)
+    """
+    best = np.zeros(rows.shape[:-2], dtype=np.int64)
+    top = rows[..., 0, :]
+    for k in range(1, rows.shape[-2]):
+        other = rows[..., k, :]
+        if tolerance:
+            with np.errstate(invalid="ignore"):
+                differs = (other != top) & ~(np.abs(other - top) <= tolerance)
+        else:
+            differs = other != top
+        where = np.argmax(differs, axis=-1)[..., None]
+        mine, theirs = (np.take_along_axis(a, where, axis=-1)[..., 0] for a in (top, other))
+        # where nothing differs beyond the tolerance, the first is kept
+        better = np.take_along_axis(differs, where, axis=-1)[..., 0] & (theirs > mine)
+        best = np.where(better, k, best)
+        top = np.where(better[..., None], other, top)
+    return best[()]
+
+
+# ---------------------------------------------------------------------- continuous groups
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where a canonical view stands and looks, read off the observation.
+
+    Attributes:
+        direction: places of a vector; the view looks along it (its horizontal part, if the group turns the plane and
+            the vector has three numbers).
+        second: places of a second vector, for rotations of space: it ends up in the x–y plane.
+        angle: place of an angle; the view looks that way.
+        orientation: places of a quaternion (4) or of two columns of a rotation matrix (6).
+        position: places of the point where the view stands, for SE(2) and SE(3).
+        key: the key of the array, for ``Dict`` spaces.
+        order: of the numbers of a quaternion.
+
+    Where the direction is the zero vector there is no way to look, so the world's is taken: the form jumps there.
+
+    >>> from burnside.symmetry import Declaration, Rotation
+    >>> arm = Declaration("SO(2)", Rotation((0, 1), (2, 3)), "trivial", domain=Frame(direction=(0, 1)))
+    >>> arm.canonicalizer(np.array([0.0, 2.0, 1.0, 0.0]))[0].round(6).tolist()
+    [2.0, 0.0, 0.0, -1.0]
+    """
+
+    direction: tuple[int, ...] = ()
+    second: tuple[int, ...] = ()
+    angle: int | None = None
+    orientation: tuple[int, ...] = ()
+    position: tuple[int, ...] = ()
+    key: str | None = None
+    order: str = "wxyz"
+
+    def __post_init__(self) -> None:
+        for name in ("direction", "second", "orientation", "position"):
+            object.__setattr__(self, name, tuple(int(i) for i in getattr(self, name)))
+        ways = [bool(self.direction), self.angle is not None, bool(self.orientation)]
+        if sum(ways) != 1:
+            raise InvalidParameter("a frame looks along one direction, angle or orientation: give exactly one of them")
+        if self.orientation and len(self.orientation) not in (4, 6):
+            raise InvalidParameter(f"an orientation has 4 or 6 numbers, got the places {self.orientation}")
+        if self.order not in ("wxyz", "xyzw"):
+            raise UnknownName("order of quaternions", self.order, ("wxyz", "xyzw"))
+
+    def pose(self, group: ContinuousGroup, x: AnyArray) -> FloatArray:
+        """The element of the group that brings the world's view to this one; one for each row."""
+        seen = np.asarray(x, dtype=np.float64)
+        turn = self._plane(seen) if group.dimension == 2 else self._space(seen)
+        if not group.has_translations:
+            return turn
+        if len(self.position) < group.dimension:
+            raise InvalidParameter(f"{group} has translations: the frame needs a position of {group.dimension} places")
+        return rigid(turn, seen[..., self.position[: group.dimension]])
+
+    def _plane(self, x: FloatArray) -> FloatArray:
+        if self.angle is not None:
+            return so2_exp(x[..., self.angle])
+        ahead = x[..., self.direction[:2]] if self.direction else self._matrix(x)[..., :2, 0]
+        length = np.sqrt((ahead * ahead).sum(axis=-1))
+        safe = np.where(length > 0, length, 1.0)
+        c = np.where(length > 0, ahead[..., 0] / safe, 1.0)
+        s = np.where(length > 0, ahead[..., 1] / safe, 0.0)
+        return np.stack([np.stack([c, -s], axis=-1), np.stack([s, c], axis=-1)], axis=-2)
+
+    def _space(self, x: FloatArray) -> FloatArray:
+        if self.orientation:
+            return self._matrix(x)
+        if len(self.direction) != 3 or len(self.second) != 3:
+            raise InvalidParameter("in space a frame needs an orientation, or a direction and a second vector")
+        pair = np.concatenate([x[..., self.direction], x[..., self.second]], axis=-1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            turn = rot6d_to_matrix(pair)
+        parallel = ~np.isfinite(turn).all(axis=(-2, -1))
+        return np.where(parallel[..., None, None], np.eye(3), turn)
+
+    def _matrix(self, x: FloatArray) -> FloatArray:
+        found = x[..., self.orientation]
+        if len(self.orientation) == 6:
+            return rot6d_to_matrix(found)
+        return quaternion_to_matrix(found[..., [1, 2, 3, 0]] if self.order == "wxyz" else found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields that say something."""
+        found = {}
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if value != f.default:
+                found[f.name] = list(value) if isinstance(value, tuple) else value
+        return found
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Frame:
+        """From what :meth:`to_dict` wrote."""
+        try:
+            return cls(**data)
+        except TypeError as error:
+            raise InvalidParameter(f"a frame cannot be read from {dict(data)!r:.80}: {error}") from None
+
+
+class _FrameForm(CanonicalForm):
+    """The view from a frame that moves along with the observation."""
+
+    def __init__(self, declaration: Declaration, domain: Any) -> None:
+        super().__init__(declaration, domain)
+        group = declaration.group
+        assert isinstance(group, ContinuousGroup)
+        self._group: ContinuousGroup = group
+        self._part: Acting = declaration.on("observation")
+        if domain is None:
+            raise InvalidParameter(f"{group} has infinitely many images: say by domain=Frame(…) which one is canonical")
+        if not isinstance(domain, Frame):
+            if not callable(domain):
+                raise InvalidParameter(f"the domain of {group} is a Frame or a function to frames, got {domain!r:.60}")
+            self._pose: Callable[[Any], Any] = domain
+        else:
+            self._pose = self._frame(domain)
+
+    def _frame(self, frame: Frame) -> Callable[[Any], Any]:
+        part = self._part
+        if frame.key is not None:
+            if not isinstance(part, TreeActing) or frame.key not in part.inside:
+                raise UnknownName("key", frame.key, map(str, getattr(part, "inside", ())))
+            part = part.inside[frame.key]
+        elif isinstance(part, TreeActing):
+            raise InvalidParameter("the observation has several arrays: say which one by Frame(…, key=…)")
+        if not isinstance(part, RotationActing | ConcatActing):
+            raise InvalidParameter("a frame is read off a vector that turns: use Rotation for that part")
+        self._check_moves_along(frame, part)
+        return lambda x: frame.pose(self._group, np.asarray(x if frame.key is None else x[frame.key]))
+
+    def _check_moves_along(self, frame: Frame, part: RotationActing | ConcatActing) -> None:
+        """F(g·x) = g F(x), tried on random vectors: else the numbers are no vector, point or angle of the group."""
+        width = part.width if isinstance(part, ConcatActing) else part.rotation.width
+        used = (*frame.direction, *frame.second, *frame.orientation, *frame.position)
+        highest = max([*used, -1 if frame.angle is None else frame.angle])
+        if highest >= width:
+            raise InvalidParameter(f"the frame names place {highest}, but there are {width} numbers")
+        x = np.random.default_rng(0).normal(size=(8, width))
+        g = self._group.random_element(0, np.arange(8))
+        if self._group.has_reflections:  # they are dealt with after turning
+            improper = np.linalg.det(g) < 0
+            g = np.where(improper[:, None, None], g * np.array([1.0, -1.0]), g)
+        here, there = frame.pose(self._group, part.act(g, x)), np.matmul(g, frame.pose(self._group, x))
+        if not np.allclose(here, there, atol=1e-6):
+            raise InvalidAction(
+                f"{frame!r} does not move along with {self._group}: the places it names are no vector, angle, "
+                "orientation or point of the representation"
+            )
+
+    def __call__(self, x: Any) -> tuple[Any, Any]:
+        """The view from the frame, and the element that leads to it."""
+        g = self._group.inverse(self._pose(x))
+        x_bar = self.act(g, x)
+        if not self._group.has_reflections:
+            return x_bar, g
+        # O(2): the frame has fixed the turn; of the view and its mirror image, the larger one
+        mirror = np.diag([1.0, -1.0])
+        flipped = self.act(mirror, x_bar)
+        lead = len(self._group.lead(g))
+        rows = []
+        for y in (x_bar, flipped):
+            parts = [a.reshape(*a.shape[:lead], -1) for _, a, own in self._part.parts(y) if own is not None]
+            rows.append(np.concatenate(parts, axis=-1))
+        pair = np.stack(rows, axis=-2)
+        kind = np.finfo(pair.dtype).eps if pair.dtype.kind == "f" else 0.0
+        chosen = _largest(pair, 64 * float(kind) * max(1.0, float(np.abs(pair).max(initial=0.0))))
+        g = np.where(np.asarray(chosen)[..., None, None] == 1, np.matmul(mirror, g), g)
+        return self.act(g, x), g
