@@ -144,16 +144,15 @@ def _close(group: FiniteGroup, maps: list[Map]) -> list[Map]:
     maps = [unit if isinstance(m, Trivial) else m for m in maps]
     for j, m in enumerate(maps):
         _check_order(group, j, m, unit)
-    found = group.group.enumeration
+    found = group.tree
     elements: list[Map] = [unit]
     for e in range(1, group.order):
         elements.append(maps[int(found.letter[e])] @ elements[int(found.parent[e])])
-    words = group.group.words()
     for h in range(group.order):
         for j, m in enumerate(maps):
             wrong = (m @ elements[h]).difference(elements[int(found.cayley[h, j])])
             if wrong is not None:
-                first, second = (*words[h], j), words[int(found.cayley[h, j])]
+                first, second = (*found.word(h), j), found.word(int(found.cayley[h, j]))
                 raise InvalidAction(
                     f"the maps do not multiply as the generators of {group} do: the generators {_word(first)}, one "
                     f"after the other, are the same element as {_word(second)}, but their maps differ: {wrong}"

@@ -70,6 +70,10 @@ class CanonicalForm:
         self.declaration, self.domain = declaration, domain
         self.act = declaration.act_on_observation
         self._act_on_action, self._inverse = declaration.act_on_action, declaration.group.inverse
+        acting, elements = declaration.on("action"), declaration.elements
+        self._undo: list[Any] = []  # what undoes each element, where that is one map
+        if isinstance(acting, LeafActing) and elements is not None:
+            self._undo = [acting.maps[self._inverse(g)] for g in elements]
 
     def __call__(self, x: Any) -> tuple[Any, Any]:
         """``(x̄, g)`` with ``x̄ = g·x``, the same x̄ for the whole orbit of x."""
@@ -77,6 +81,8 @@ class CanonicalForm:
 
     def undo(self, action: Any, g: Any) -> Any:
         """The action ``g⁻¹·ā`` that does to x what ``ā`` does to x̄."""
+        if g.__class__ is int and 0 <= g < len(self._undo):
+            return self._undo[g](action)
         return self._act_on_action(self._inverse(g), action)
 
     def __repr__(self) -> str:
@@ -101,6 +107,10 @@ class _FiniteForm(CanonicalForm):
         self._first = [] if callable(domain) or domain in (None, "lexicographic") else [self._resolve(d) for d in items]
         self._labels = self._by_label() if self._score is None else None
         self._pairs = self._two_images() if self._score is None else None
+        if self._pairs is not None:
+            assert isinstance(self._acting, LeafActing)
+            reflection: Any = self._acting.maps[1]
+            self._reflect, self._width = reflection.apply, reflection.width
 
     def _resolve(self, item: Any) -> tuple[str | None, int | None]:
         """(part, place) of a deciding coordinate; part None is the only array, place None the whole part."""
@@ -172,15 +182,15 @@ class _FiniteForm(CanonicalForm):
 
     def _single(self, x: AnyArray) -> tuple[AnyArray, int]:
         """One vector, two images: no more than the deciding number is looked at."""
+        if x.size != self._width:
+            self._acting.act(1, x)  # which says what is wrong
         get = x.item
-        if x.size != self._acting.maps[0].width:  # type: ignore[attr-defined]
-            self._acting.act(0, x)  # which says what is wrong
         for place, partner, sign in self._pairs:  # type: ignore[union-attr]
             here, there = get(place), get(partner) * sign
             if here > there:
                 return x, 0
             if here < there:
-                return self._acting.act(1, x), 1
+                return self._reflect(x), 1
             if here != there:
                 raise _nan()
         return x, 0

@@ -24,13 +24,14 @@ from typing import Any
 import numpy as np
 
 from burnside._random import Stream, normal, randint, uniform
-from burnside._types import AnyArray, ArrayLike, FloatArray
+from burnside._types import AnyArray, ArrayLike, FloatArray, IntArray
 from burnside.errors import InvalidParameter, UnknownName
 from burnside.groups import Group
 from burnside.groups.rigid import invert, quaternion_to_matrix, rigid, so2_exp, so3_exp
 
 __all__ = ["CONTINUOUS", "ContinuousGroup", "EnvGroup", "FiniteGroup", "env_group"]
 
+_SMALL = 500  # elements that are listed without compiled code
 _SLOTS = 8  # random numbers that one element may take: those of different counters must not meet
 
 
@@ -112,10 +113,19 @@ class FiniteGroup(EnvGroup):
             raise InvalidParameter("the trivial group has no generators, so there is nothing to declare")
         object.__setattr__(self, "name", self.name or self.group.name)
 
+    @cached_property
+    def tree(self) -> GroupTree:
+        """All elements by how they come about from generators."""
+        found = _small_tree(self.group)
+        if found is not None:
+            return found
+        large = self.group.enumeration
+        return GroupTree(large.elements, large.cayley, large.parent, large.letter)
+
     @property
     def order(self) -> int:  # type: ignore[override]
         """How many elements there are."""
-        return self.group.order
+        return len(self.tree.elements)
 
     @property
     def dimension(self) -> int | None:  # type: ignore[override]
@@ -125,7 +135,7 @@ class FiniteGroup(EnvGroup):
     @cached_property
     def generators(self) -> list[int]:
         """The numbers of the generators."""
-        return [self.group.index(row) for row in self.group.generators]
+        return [int(e) for e in self.tree.cayley[0]]
 
     @property
     def elements(self) -> range:
@@ -138,18 +148,34 @@ class FiniteGroup(EnvGroup):
         return 0
 
     @cached_property
-    def _inverse(self) -> list[int]:
-        return self.group.inv.tolist()
+    def _mul(self) -> IntArray:
+        """``_mul[g, h]`` is the number of gh."""
+        if self.order > Group.table_limit:
+            return self.group.mul  # which says that there are too many
+        table = np.empty((self.order, self.order), dtype=np.int64)
+        table[0] = np.arange(self.order)
+        for e in range(1, self.order):
+            table[e] = self.tree.cayley[table[self.tree.parent[e]], self.tree.letter[e]]
+        return table
+
+    @cached_property
+    def _inv(self) -> IntArray:
+        return np.argmin(self._mul, axis=1) if self.order <= Group.table_limit else self.group.inv
+
+    @cached_property
+    def _inverses(self) -> list[int]:
+        return self._inv.tolist()
 
     def inverse(self, g: Any) -> Any:
         """``g⁻¹``."""
-        if isinstance(g, int | np.integer):
-            return self._inverse[g]
-        return self.group.inv[np.asarray(g)]
+        if g.__class__ is int:
+            return self._inverses[g]
+        found = self._inv[np.asarray(g)]
+        return int(found) if found.ndim == 0 else found
 
     def compose(self, g: Any, h: Any) -> Any:
         """``gh``: first h, then g."""
-        found = self.group.mul[g, h]
+        found = self._mul[g, h]
         return int(found) if np.ndim(found) == 0 else found
 
     def random_element(self, seed: int, counter: ArrayLike) -> Any:
@@ -176,10 +202,10 @@ class FiniteGroup(EnvGroup):
                 f"the group {self.name} is not known to move the plane or space, so turns mean nothing to it: declare "
                 "it by name (mirror, C4, D4, V4, O, Oh) or give one signed permutation for each generator"
             )
-        found = self.group.enumeration
-        out = np.empty((found.order, *self.matrices.shape[1:]))
+        found = self.tree
+        out = np.empty((self.order, *self.matrices.shape[1:]))
         out[0] = np.eye(self.matrices.shape[-1])
-        for e in range(1, found.order):
+        for e in range(1, self.order):
             out[e] = _exact(self.matrices[found.letter[e]] @ out[found.parent[e]])
         return out
 
@@ -214,6 +240,48 @@ class FiniteGroup(EnvGroup):
     def __repr__(self) -> str:
         """The name."""
         return self.name
+
+
+@dataclass(frozen=True)
+class GroupTree:
+    """Elements (as permutations) and how they come about: see :class:`burnside.groups.enumeration.Enumeration`."""
+
+    elements: IntArray
+    cayley: IntArray
+    parent: IntArray
+    letter: IntArray
+
+    def word(self, e: int) -> tuple[int, ...]:
+        """The generators whose product an element is, in the order in which they are applied."""
+        letters = []
+        while e != 0:
+            letters.append(int(self.letter[e]))
+            e = int(self.parent[e])
+        return tuple(reversed(letters))
+
+
+def _small_tree(group: Group) -> GroupTree | None:
+    """The elements in the same order as ``group.elements``, without compiled code: loading that takes a second or two,
+    which is too long to declare that CartPole has two elements. None if there are more than some hundreds.
+    """
+    gens = [row.tolist() for row in group.generators]
+    start = tuple(range(group.degree))
+    number, rows = {start: 0}, [start]
+    cayley: list[list[int]] = []
+    parent, letter = [-1], [-1]
+    for h, row in enumerate(rows):  # which grows meanwhile
+        cayley.append([])
+        for j, gen in enumerate(gens):
+            image = tuple(gen[i] for i in row)
+            if image not in number:
+                if len(rows) == _SMALL:
+                    return None
+                number[image] = len(rows)
+                rows.append(image)
+                parent.append(h)
+                letter.append(j)
+            cayley[h].append(number[image])
+    return GroupTree(*(np.array(part, dtype=np.int64) for part in (rows, cayley, parent, letter)))
 
 
 #: Continuous groups: the dimension of the space, whether there are reflections, whether there are translations.

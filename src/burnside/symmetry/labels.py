@@ -73,7 +73,7 @@ class Labels(Map):
 
     def __call__(self, x: Any) -> Any:
         """The labels' images; a single label gives a plain integer."""
-        if isinstance(x, int | np.integer):
+        if x.__class__ is int or isinstance(x, np.integer):
             number = int(x) - self.start
             if not 0 <= number < len(self._list):
                 raise self._refused(x)

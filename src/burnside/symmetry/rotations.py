@@ -283,7 +283,7 @@ def _tuples(value: Any, name: str) -> Places:
         found = (found,)
     try:
         return tuple(tuple(int(i) for i in places) for places in found)
-    except TypeError:
+    except (TypeError, ValueError):
         raise InvalidParameter(f"{name} are tuples of places, such as (0, 2), got {value!r:.80}") from None
 
 

@@ -40,6 +40,7 @@ class SignedPermutation(Map):
         self.signs: AnyArray = frozen(sign, np.int8)
         self._stays = bool((self.index == np.arange(self.index.size)).all())
         self._keeps = bool((self.signs > 0).all())
+        self._negates = self._stays and bool((self.signs < 0).all())
         self._by_dtype: dict[Any, AnyArray] = {}
 
     @classmethod
@@ -97,6 +98,12 @@ class SignedPermutation(Map):
         x = x if type(x) is np.ndarray else np.asarray(x)
         if x.shape[-1:] != self.index.shape:
             raise InvalidParameter(f"{self!r} needs {self.index.size} numbers on the last axis, got shape {x.shape}")
+        return self.apply(x)
+
+    def apply(self, x: AnyArray) -> AnyArray:
+        """The same for an array that is known to fit."""
+        if self._negates and x.dtype.kind in "if":
+            return -x
         out = x if self._stays else x[..., self.index]
         if self._keeps:
             return out
