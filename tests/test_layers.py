@@ -19,6 +19,7 @@ LAYERS: list[tuple[str, ...]] = [
     ("mdp",),
     ("theory",),
     ("learning",),
+    ("symmetry",),
     ("envs",),
     ("canonical",),
     ("nn",),

@@ -21,6 +21,7 @@ PACKAGES = (
     "burnside.mdp",
     "burnside.theory",
     "burnside.learning",
+    "burnside.symmetry",
     "burnside.envs",
     "burnside.envs.cube",
     "burnside.canonical",

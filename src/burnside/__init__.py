@@ -86,6 +86,7 @@ _PACKAGES = (
     "mdp",
     "theory",
     "learning",
+    "symmetry",
     "envs",
     "canonical",
     "runs",

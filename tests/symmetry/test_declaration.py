@@ -19,6 +19,7 @@ from burnside.symmetry import (
     Shift,
     SignedPermutation,
     Stack,
+    Trivial,
     all_images,
     canonical_form,
 )
@@ -100,7 +101,8 @@ def test_spaces_that_fit(found: Declaration, name: str) -> None:
     env = gym.make(name)
     found.check_spaces(env.observation_space, env.action_space)
     phase = Declaration("mirror", SignedPermutation("-0") + Shift(0.5, 1.0, 0.0), MultiLabels(["1,0"]))
-    phase.check_spaces(spaces.Box(np.array([-1.0, 0.0]), np.array([1.0, 1.0])), spaces.MultiBinary(1))
+    bounds = np.array([-1.0, 0.0]), np.array([1.0, 1.0])
+    phase.check_spaces(spaces.Box(*bounds, dtype=np.float64), spaces.MultiBinary(1))
 
 
 # ---------------------------------------------------------------------- the check of today
@@ -154,6 +156,47 @@ def test_reacher_turns_as_a_whole() -> None:
     env = gym.make("Reacher-v5")
     reacher.check_spaces(env.observation_space, env.action_space)
     assert check_symmetry(env, reacher, samples=60, tol=1e-6).ok
+
+
+def test_the_legs_of_ant_go_round() -> None:
+    """A quarter turn about the vertical: leg i takes the place of leg i + 1, and the body's axes turn along."""
+    pytest.importorskip("mujoco")
+    from burnside.canonical import check_symmetry
+
+    legs = SignedPermutation("6,7,0,-1,2,3,4,-5")  # hip and ankle of each leg; every other ankle has its axis reversed
+    body = Rotation(quaternions=(0, 1, 2, 3), body="turned")
+    speeds = Rotation((0, 1, 2), axial=(3, 4, 5)) + legs
+    env = gym.make("Ant-v5", include_cfrc_ext_in_observation=False, forward_reward_weight=0.0, contact_cost_weight=0.0)
+    for action, holds in (("6,-7,0,1,2,-3,4,5", True), ("6,7,0,1,2,3,4,5", False)):  # leg 4 stands first
+        ant = Declaration(
+            "C4",
+            Trivial(1) + body + legs + speeds,
+            action,
+            state=(Rotation(points=(0, 1, 2)) + body + legs, speeds),
+            get_state=lambda env: (env.unwrapped.data.qpos.copy(), env.unwrapped.data.qvel.copy()),
+            set_state=lambda env, s: env.unwrapped.set_state(*s),
+        )
+        ant.check_spaces(env.observation_space, env.action_space)
+        assert check_symmetry(env, ant, samples=40, tol=1e-5).ok is holds
+
+
+def test_the_wrappers_of_today_take_it() -> None:
+    from burnside.canonical import AugmentedEnv, CanonicalEnv, CanonicalVectorEnv
+
+    form = canonical_form(CARTPOLE, "angle")
+    env, bare = CanonicalEnv(gym.make("CartPole-v1"), form), gym.make("CartPole-v1")
+    x, _ = env.reset(seed=3)
+    y, _ = bare.reset(seed=3)
+    for action in (0, 1, 1, 0, 0, 0, 1):
+        assert x[2] >= 0 and np.array_equal(x, form(y)[0])
+        y, *_ = bare.step(form.undo(action, form(y)[1]))
+        x, *_ = env.step(action)
+    envs = CanonicalVectorEnv(gym.make_vec("CartPole-v1", num_envs=3, vectorization_mode="sync"), form)
+    many, _ = envs.reset(seed=0)
+    assert many.shape == (3, 4) and (many[:, 2] >= 0).all()
+    envs.step(np.array([0, 1, 0]))
+    augmented = AugmentedEnv(gym.make("CartPole-v1"), CARTPOLE)
+    assert augmented.reset(seed=0)[0].shape == (4,)
 
 
 # ---------------------------------------------------------------------- as a value

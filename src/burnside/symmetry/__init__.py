@@ -2,14 +2,14 @@
 
 What lives here:
 
-- ``groups`` — the groups an environment can have, finite and continuous, with seeded samplers (:func:`env_group`);
+- ``finite``, ``continuous``, ``groups`` — the groups an environment can have, with seeded samplers (:func:`env_group`);
 - ``base`` — what a representation is; sums, dictionaries, tuples, frame stacks; reading and writing;
 - ``vectors``, ``affine``, ``labels``, ``images``, ``rotations`` — the representations themselves;
 - ``acting`` — a group acting on a space: ``act(g, x)`` for every element, batched and fast;
 - ``binding`` — from a group and a representation to an action, checked to be a homomorphism;
 - ``spaces`` — whether it fits a Gymnasium space;
 - ``declaration`` — :class:`Declaration`, from which everything else follows;
-- ``forms`` — canonical forms derived from a declaration, by a choice of domain;
+- ``forms``, ``frames`` — canonical forms derived from a declaration, by a choice of domain;
 - ``augment`` — images of transitions, orbits and stabilizers.
 
 It may import numpy, (inside functions) gymnasium, ``burnside.groups`` and what lies below it.
@@ -21,7 +21,8 @@ from burnside.symmetry.affine import Affine, Shift
 from burnside.symmetry.augment import Orbit, all_images, orbit, random_images
 from burnside.symmetry.base import Stack
 from burnside.symmetry.declaration import Declaration
-from burnside.symmetry.forms import CanonicalForm, Frame, canonical_form
+from burnside.symmetry.forms import CanonicalForm
+from burnside.symmetry.frames import Frame, canonical_form
 from burnside.symmetry.groups import env_group
 from burnside.symmetry.images import Image
 from burnside.symmetry.labels import Labels, MultiLabels

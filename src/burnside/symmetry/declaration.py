@@ -12,7 +12,8 @@ from burnside.errors import InvalidAction, InvalidParameter
 from burnside.symmetry.acting import Acting, FunctionActing
 from burnside.symmetry.base import Representation, as_representation, from_data
 from burnside.symmetry.binding import bind
-from burnside.symmetry.forms import CanonicalForm, Frame, canonical_form
+from burnside.symmetry.forms import CanonicalForm
+from burnside.symmetry.frames import Frame, canonical_form
 from burnside.symmetry.groups import EnvGroup, env_group
 from burnside.symmetry.spaces import space_problems
 
