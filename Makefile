@@ -9,7 +9,6 @@ PYTHON  ?= python3
 VENV    := .venv
 BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed-dev
-BUSY    := $(VENV)/.installing
 EXTRAS  := dev,docs,envs,learn
 # What `make constraints` pins besides: `robot` is missing because its numpy is another one (docs/install.md).
 OTHERS  := ray,sb3,slurm,track
@@ -38,15 +37,21 @@ endif
 .DEFAULT_GOAL := help
 
 # The simulator needs an older numpy, so it lives in an environment of its own.
-ROBOT      := .venv-robot
-ROBOTSTAMP := $(ROBOT)/.installed
-ROBOTTESTS ?= 1
-# Libraries for drawing without a screen, as Debian and Ubuntu name them.
-GLPACKAGES := libosmesa6 libegl1 libgl1
-BROWSER    := chromium
-# Install Debian packages as root, or through sudo where it asks no password; on a fresh machine the lists come first.
-APT = { { apt-get update -q; apt-get install -qy --no-install-recommends $(1); } >/dev/null 2>&1 || \
-  { sudo -n apt-get update -q; sudo -n apt-get install -qy --no-install-recommends $(1); } >/dev/null 2>&1; }
+ROBOT       := .venv-robot
+ROBOTSTAMP  := $(ROBOT)/.installed
+ROBOTEXTRAS := learn,robot
+ROBOTTESTS  ?= 1
+
+# What a machine must be able to do besides, and the Debian packages that teach it: `.ci/need` tries it and installs only
+# what is missing. That a file is there is no answer: a library may lack its driver, a browser may be a stub.
+NEED     := .ci/need
+DRAW      = $(ROBOT)/bin/python -m burnside.envs.manipulation.opengl
+DRAWERS  := libosmesa6; libegl1 libgl1 libgl1-mesa-dri
+BROWSE   := $(PYTHON) -P src/burnside/cli/tools.py browser
+BROWSERS := chromium
+# evdev, which robosuite brings, is compiled on the spot.
+COMPILE  := $(PYTHON) -P src/burnside/cli/tools.py compiler
+COMPILERS := gcc libc6-dev linux-libc-dev python3-dev
 
 .PHONY: browser test-robot help install reproduce test test-all bench docs lint format constraints clean check-docs
 
@@ -71,17 +76,15 @@ test-all: lint ## as test, with the slow tests
 	@$(MAKE) --no-print-directory check-docs
 
 test-robot: $(ROBOTSTAMP) ## make .venv-robot with the simulator and run the tests of the manipulation tasks
+	@$(NEED) '$(DRAWERS)' $(DRAW) || echo "pictures and point clouds do not work here: their tests fail, or are skipped if" \
+	  "neither library is installed" >&2
 	$(THREADS) $(ROBOT)/bin/python -m pytest -n $(WORKERS) --durations=10 tests/robot
 
 bench: $(STAMP) ## every benchmark, peers included, into benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks
 
-browser: ## install Debian's chromium, with which the report is tested, where that is allowed
-	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
-	  if command -v $$name >/dev/null; then echo "there is a browser: $$name"; exit 0; fi; done; \
-	if $(call APT,$(BROWSER)); then echo "installed $(BROWSER)"; \
-	else echo "could not install $(BROWSER): the tests that need it are skipped until you run" \
-	  "'apt install $(BROWSER)' as root" >&2; fi
+browser: ## make sure that there is a browser that works for the tests of the report: install Debian's chromium if not
+	@$(PYTHON_CHECK); $(NEED) '$(BROWSERS)' $(BROWSE) || echo "the tests that need a browser are skipped" >&2
 
 docs: $(STAMP) ## build the documentation into site/
 	$(BIN)/python -m mkdocs build --strict --site-dir site
@@ -113,30 +116,42 @@ $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
   echo "'$(PYTHON)' has no venv module: install it (on Debian or Ubuntu: apt install python3-venv) and run make again." >&2; exit 1; }
 endef
 
-# The stamp is written last, so a failed installation is done again. One that was killed leaves $(BUSY) behind with
-# the id of its shell: pip may then believe in packages it copied only half, so the environment is made anew; so is
-# one whose interpreter is gone or too old.
-$(STAMP): pyproject.toml constraints.txt Makefile
-	@$(PYTHON_CHECK); \
-	if [ -f $(BUSY) ] && kill -0 "$$(cat $(BUSY))" 2>/dev/null; then \
-	  echo "another make is installing into $(VENV): wait for it, or delete $(BUSY) if there is none." >&2; exit 1; fi; \
-	if [ -f $(BUSY) ]; then echo "the last installation was interrupted: starting afresh"; rm -rf $(VENV); fi; \
-	{ $(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
-	  $(PYTHON) -m venv --clear $(VENV); } && rm -f $@ && echo $$$$ > $(BUSY) && \
-	echo "installing burnside[$(EXTRAS)] into $(VENV) (about a minute)" && \
-	{ $(BIN)/python -m pip install --quiet -c constraints.txt -e ".[$(EXTRAS)]" || { rm -f $(BUSY); exit 1; }; } && \
-	touch $@ && rm -f $(BUSY)
+# An environment: $(call ENVIRONMENT,folder,stamp,files it is made from,constraints,extras,other packages,a note,first).
+# The stamp is written last, when everything that was installed has been imported, so a failed installation is done again;
+# and it is believed only while the environment's interpreter runs and finds the code of this folder, which it does not
+# when the folder was moved or Python was upgraded. An installation that was killed leaves a file with the id of its shell
+# behind: pip may then believe in packages it copied only half, so the environment is made anew.
+define ENVIRONMENT
+$(PYTHON_CHECK); \
+busy=$(1)/.installing; fresh=yes; \
+for file in $(3); do [ $(2) -nt $$file ] || fresh=no; done; \
+if [ $$fresh = yes ] && [ ! -f $$busy ]; then \
+  if $(1)/bin/python -I -c '$(ALIVE)' 2>/dev/null; then exit 0; fi; \
+  echo "$(1) does not work any more (moved, or its Python was replaced): making it anew"; rm -rf $(1); \
+fi; \
+if [ -f $$busy ] && kill -0 "$$(cat $$busy)" 2>/dev/null; then \
+  echo "another make is installing into $(1): wait for it, or delete $$busy if there is none." >&2; exit 1; fi; \
+if [ -f $$busy ]; then echo "the last installation into $(1) was interrupted: starting afresh"; rm -rf $(1); fi; \
+{ $(1)/bin/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+  $(PYTHON) -m venv --clear $(1); } && rm -f $(2) $(1)/doctor.txt && echo $$$$ > $$busy && \
+echo "installing burnside[$(5)] into $(1) ($(7))" && \
+{ $(8) $(1)/bin/python -m pip install --quiet -c $(4) -e ".[$(5)]" $(6) && \
+  $(1)/bin/python -m burnside doctor --need $(subst $(COMMA), ,$(5)) >$(1)/doctor.txt 2>&1 || \
+  { cat $(1)/doctor.txt 2>/dev/null; rm -f $$busy; exit 1; }; } && \
+touch $(2) && rm -f $$busy
+endef
+COMMA := ,
+ALIVE := import os, sys, numpy, pip, burnside; \
+  sys.exit(os.path.realpath(burnside.__file__) != os.path.realpath("src/burnside/__init__.py"))
 
-$(ROBOTSTAMP): pyproject.toml constraints-robot.txt
-	@$(PYTHON_CHECK); \
-	if ! ldconfig -p 2>/dev/null | grep -qE 'libOSMesa|libEGL'; then \
-	  echo "installing $(GLPACKAGES) for drawing without a screen"; \
-	  $(call APT,$(GLPACKAGES)) || \
-	  echo "could not: point clouds and pictures will not work until you run 'apt install $(GLPACKAGES)' as root" >&2; fi; \
-	{ $(ROBOT)/bin/python -c 'import pip' 2>/dev/null || $(PYTHON) -m venv --clear $(ROBOT); } && rm -f $@ && \
-	echo "installing burnside[learn,robot] into $(ROBOT) (a few minutes, 2.5 GB)" && \
-	$(ROBOT)/bin/python -m pip install --quiet -c constraints-robot.txt -e ".[learn,robot]" hypothesis pytest pytest-xdist && \
-	touch $@
+.PHONY: FORCE
+FORCE:
+
+$(STAMP): FORCE
+	@$(call ENVIRONMENT,$(VENV),$@,pyproject.toml constraints.txt Makefile,constraints.txt,$(EXTRAS),,about a minute)
+
+$(ROBOTSTAMP): FORCE
+	@$(call ENVIRONMENT,$(ROBOT),$@,pyproject.toml constraints-robot.txt,constraints-robot.txt,$(ROBOTEXTRAS),hypothesis pytest pytest-xdist,a few minutes$(COMMA) 2.5 GB,$(NEED) '$(COMPILERS)' $(COMPILE);)
 
 # Two steps: install what `make install` installs and freeze it, then only resolve the other extras beside it.
 constraints: ## choose the newest versions afresh and rewrite constraints.txt (takes minutes)

@@ -100,6 +100,12 @@ def test_makefile_has_target(target: str) -> None:
     assert re.search(rf"^{target}:.*## \S", (REPO / "Makefile").read_text(), re.M)
 
 
+def test_make_installs_the_libraries_that_the_error_names() -> None:
+    from burnside.envs.manipulation.opengl import PACKAGES
+
+    assert re.findall(r"^DRAWERS\s*:= (.*)$", (REPO / "Makefile").read_text(), re.M) == ["; ".join(PACKAGES)]
+
+
 @pytest.mark.skipif(os.name == "nt", reason="there is no executable bit on Windows")
 def test_ci_gets_a_browser_runs_make_test_and_nothing_else() -> None:
     script = REPO / ".ci" / "run"

@@ -3,15 +3,17 @@
 import importlib
 import importlib.metadata
 import json
+import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import burnside
-from burnside.cli import doctor, main
+from burnside.cli import doctor, main, tools
 from burnside.cli.doctor import satisfies
 
 
@@ -21,13 +23,22 @@ def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
     return code, captured.out, captured.err
 
 
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Extras are believed to import: that takes ten seconds and is tested in tests of its own."""
+    monkeypatch.setattr(doctor, "_import_trouble", lambda packages: ("", ""))
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "--version") == (0, f"burnside {burnside.__version__}\n", "")
 
 
-def test_all_is_well_here(capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_is_readable(capsys: pytest.CaptureFixture[str], quick: None) -> None:
     code, out, _ = run(capsys, "doctor")
     assert code == 0 and "everything that is needed works" in out and "\x1b[" not in out
+
+
+def test_all_is_well_here(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "doctor", "--json")
     found = json.loads(out)
     assert code == 0 and found["ok"] and set(found) == {"ok", "machine", "core", "extras", "numbers", "tools"}
@@ -52,11 +63,13 @@ def without(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
 
 
 def test_a_missing_extra_is_named_with_its_command(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, quick: None
 ) -> None:
     without(monkeypatch, "ray")
     monkeypatch.setattr(shutil, "which", lambda name: None)
+    tools.chromium.cache_clear()
     code, out, _ = run(capsys, "doctor", "--json")
+    tools.chromium.cache_clear()
     found = json.loads(out)
     ray = next(line for line in found["extras"] if line["what"] == "ray")
     assert code == 0 and ray["status"] == "missing" and "[ray]" in ray["remedy"] and "pip install" in ray["remedy"]
@@ -64,16 +77,59 @@ def test_a_missing_extra_is_named_with_its_command(
     assert browser["status"] == "missing" and "apt install chromium" in browser["remedy"]
 
 
+def test_a_missing_extra_that_is_needed_is_an_error(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, quick: None
+) -> None:
+    without(monkeypatch, "polars")
+    assert run(capsys, "doctor")[0] == 0
+    code, out, _ = run(capsys, "doctor", "--need", "envs", "learn")
+    assert code == 1 and "broken: learn" in out and "polars not installed" in out
+    code, _, err = run(capsys, "doctor", "--need", "lern")
+    assert code == 2 and "lern" in err and "learn" in err
+
+
 def test_a_missing_needed_package_is_an_error(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, quick: None
 ) -> None:
     without(monkeypatch, "igraph")
     code, out, _ = run(capsys, "doctor")
-    assert code == 1 and "BROKEN" in out and "pip install 'igraph>=" in out and "1 needed things are broken" in out
+    assert code == 1 and "BROKEN" in out and "pip install 'igraph>=" in out and "broken: igraph" in out
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("raise RuntimeError('built for another machine')", "built for another machine"),
+        ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", "died of signal 9"),
+        ("import sys\nsys.exit(7)", "exit code 7"),
+    ],
+)
+def test_an_extra_that_is_installed_but_cannot_be_imported_is_broken(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: str, reason: str
+) -> None:
+    """Another ``gymnasium`` comes first: its version is right, and it does not work."""
+    (tmp_path / "gymnasium.py").write_text(content)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    found = doctor._extra("envs", [doctor.Requirement("gymnasium", ">=1.0", "envs")])
+    assert found.status == "broken"
+    assert found.detail.startswith("gymnasium cannot be imported: ") and found.detail.endswith(reason)
+    assert "--force-reinstall 'gymnasium>=1.0'" in found.remedy
+    monkeypatch.setattr(doctor, "_extras", lambda wanted, need: [found])
+    assert run(capsys, "doctor")[0] == 1
+
+
+def test_modules_of_packages() -> None:
+    assert [doctor.module_of(name) for name in ("numpy", "mkdocs-material", "mypy", "scipy-stubs", "PyYAML")] == [
+        "numpy",
+        "material",
+        "mypy",
+        "",
+        "yaml",
+    ]
 
 
 def test_a_package_that_cannot_be_imported_is_an_error(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, quick: None
 ) -> None:
     real = importlib.import_module
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from burnside.cli.doctor import chromium
+from burnside.cli.tools import chromium
 from burnside.mdp import Symmetry, TabularMDP, quotient
 from burnside.report.claims import counts, load
 from burnside.report.graphs import orbit_view
@@ -26,7 +26,7 @@ from burnside.report.reproduce import reproduce
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (make install)")
 if chromium() is None:
     pytest.skip(
-        "needs the package chromium (make browser, or on Debian: apt install chromium)", allow_module_level=True
+        "needs a chromium that works (make browser, or on Debian: apt install chromium)", allow_module_level=True
     )
 
 WIDTHS = {"phone": (390, 844), "desk": (1280, 900)}

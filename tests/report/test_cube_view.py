@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 from burnside.cli import main
+from burnside.cli.tools import chromium
 from burnside.envs.cube import FACES, CubeSpec, apply_moves, scramble, solved
 from burnside.errors import InvalidAction, InvalidModel, UnknownName
 from burnside.report.cube_view import add_player, cube_player, player_data
@@ -125,9 +125,9 @@ document.body.dataset.frames = all.map((mine) => mine.join(' ')).join(';');
 @pytest.mark.slow
 def test_a_browser_shows_the_frames(tmp_path: Path) -> None:
     """The script itself, where there is a browser."""
-    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    browser = chromium()
     if browser is None:
-        pytest.skip("needs the package chromium (make browser, or on Debian: apt install chromium)")
+        pytest.skip("needs a chromium that works (make browser, or on Debian: apt install chromium)")
     page, expected = Page("cubes"), []
     for n, turns, moves in CASES:
         spec = CubeSpec(n, turns)

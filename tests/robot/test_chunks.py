@@ -161,6 +161,7 @@ def test_the_held_out_scenes_are_played() -> None:
     assert "limit" in env.name and find_task("stack-three").limit == 400
 
 
+@pytest.mark.draws
 def test_clouds_are_in_the_frame_too() -> None:
     world, hand = (
         ManipulationChunks("stack-three", frame, observation="cloud", points=16, limit=4)

@@ -1,9 +1,5 @@
 """The Gymnasium environments: spaces, episodes, chunks, clouds and pictures."""
 
-import os
-import subprocess
-import sys
-
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -60,6 +56,7 @@ def test_success_ends_the_episode_and_pays() -> None:
     assert (terminated, truncated, paid) == (True, False, 10.0)
 
 
+@pytest.mark.draws
 def test_clouds_show_the_objects_where_they_are() -> None:
     env = gym.make("burnside/StackThree-v0", observation="cloud", points=512, wrist=True).unwrapped
     seen, _ = env.reset(seed=1)
@@ -76,6 +73,7 @@ def test_clouds_show_the_objects_where_they_are() -> None:
     assert np.array_equal(again["cloud"], cloud)
 
 
+@pytest.mark.draws
 def test_a_chunk_draws_only_what_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     from burnside.envs.manipulation import env as module
 
@@ -97,6 +95,7 @@ def test_the_state_mode_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     env.step(env.sim.hold())
 
 
+@pytest.mark.draws
 def test_pictures() -> None:
     env = gym.make("burnside/NutAssembly-v0", render_mode="rgb_array").unwrapped
     env.reset(seed=0)
@@ -113,20 +112,6 @@ def test_wrong_options() -> None:
     ):
         with pytest.raises(InvalidParameter, match=words):
             ManipulationEnv("stack-three", **options)
-
-
-def test_without_an_opengl_library_one_sentence_says_so() -> None:
-    code = (
-        "import sys\n"
-        "for name in ('osmesa', 'egl', 'glfw'): sys.modules['mujoco.' + name] = None\n"
-        "from burnside.envs.manipulation.rendering import _gl_context\n"
-        "from burnside.errors import InvalidParameter\n"
-        "try: _gl_context(8, 8)\n"
-        "except InvalidParameter as error: print(error)\n"
-    )
-    clean = {key: value for key, value in os.environ.items() if key not in ("MUJOCO_GL", "PYOPENGL_PLATFORM")}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=clean)
-    assert "apt install libosmesa6" in done.stdout, done.stderr
 
 
 def test_a_mujoco_that_is_too_new(monkeypatch: pytest.MonkeyPatch) -> None:

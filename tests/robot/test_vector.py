@@ -95,6 +95,7 @@ def test_wrong_actions_are_said_and_do_no_harm(vector: ManipulationVectorEnv) ->
         ManipulationVectorEnv(0)
 
 
+@pytest.mark.draws
 def test_chunks_with_clouds() -> None:
     vector = ManipulationVectorEnv(2, "nut-assembly", workers=1, history=2, observation="cloud", points=64)
     try:

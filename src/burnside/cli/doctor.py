@@ -1,29 +1,44 @@
-"""``burnside doctor``: what is installed, what is missing and how to get it, and whether the core works."""
+"""``burnside doctor``: what works here, what is missing and how to get it.
+
+Nothing is believed because it is there: packages are imported (those of an extra in a process of their own, since an
+import may crash), OpenGL libraries draw a picture, the browser shows a page, the compiler builds a program.
+"""
 
 from __future__ import annotations
 
-import ctypes.util
 import importlib
 import importlib.metadata
+import importlib.util
 import os
 import platform
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from burnside.cli.console import output, print_json, styled, table
+from burnside.cli.tools import chromium, compiler, python_headers
+from burnside.errors import UnknownName
 
 __all__ = ["Doctor", "Requirement", "examine", "satisfies"]
 
 Status = Literal["ok", "missing", "broken", "note"]
 
-#: Packages whose import name differs from their name.
-_MODULES = {"stable-baselines3": "stable_baselines3", "mkdocs-material": "material", "pytest-xdist": "xdist"}
+#: An import takes seconds at most; one that hangs is given up.
+_PATIENCE = 180
+#: Imports modules one after the other, saying which comes next.
+_IMPORT = """
+import importlib, sys
+for name in sys.argv[1:]:
+    print(name, flush=True)
+    importlib.import_module(name)
+"""
 #: Extras that are for people who change Burnside, last.
 _LAST = ("docs", "dev")
 
@@ -53,10 +68,24 @@ class Doctor:
 
     json: bool = False
     """Print one JSON object."""
+    need: tuple[str, ...] = ()
+    """Extras that must be there, such as learn or robot: exit code 1 if one is not."""
 
     def run(self) -> int:
-        """Run the command: 1 if something that is needed is broken."""
-        report = examine()
+        """Run the command: 1 if something that is needed, or installed, is broken."""
+        console = output()
+        report: dict[str, list[Finding]] = {}
+        for title, findings in examine(self.need):
+            report[title] = findings
+            if self.json:
+                continue
+            rows = table(title, "", "")
+            rows.columns[1].justify = rows.columns[2].justify = "left"
+            for f in findings:
+                mark = {"ok": "ok", "missing": "missing", "broken": "BROKEN", "note": ""}[f.status]
+                rows.add_row(f.what, styled((mark, "bold red" if f.status == "broken" else "")), f.detail)
+            console.print(rows)
+            console.print()
         broken = [finding for findings in report.values() for finding in findings if finding.status == "broken"]
         if self.json:
             content = {
@@ -65,31 +94,29 @@ class Doctor:
             }
             print_json({"ok": not broken, **content})
             return 1 if broken else 0
-        console = output()
-        for title, findings in report.items():
-            rows = table(title, "", "")
-            rows.columns[1].justify = rows.columns[2].justify = "left"
-            for f in findings:
-                mark = {"ok": "ok", "missing": "missing", "broken": "BROKEN", "note": ""}[f.status]
-                rows.add_row(f.what, styled((mark, "bold red" if f.status == "broken" else "")), f.detail)
-            console.print(rows)
-            console.print()
         for f in [f for findings in report.values() for f in findings if f.remedy]:
             console.print(f"{f.what}: {f.remedy}", soft_wrap=True)
-        console.print(f"{len(broken)} needed things are broken" if broken else "everything that is needed works")
+        what = ", ".join(f.what for f in broken)
+        console.print(f"broken: {what}" if broken else "everything that is needed works")
         return 1 if broken else 0
 
 
-def examine() -> dict[str, list[Finding]]:
-    """All findings, by heading."""
+def examine(need: tuple[str, ...] = ()) -> Iterator[tuple[str, list[Finding]]]:
+    """Headings and their findings, one heading after the other.
+
+    Args:
+        need: extras whose absence is an error.
+    """
     wanted = requirements()
-    return {
-        "machine": _machine(),
-        "core": [_package(r, needed=True) for r in wanted if not r.extra] + [_self_test()],
-        "extras": _extras(wanted),
-        "numbers": [*_threads(), _blas(), _device()],
-        "tools": _tools(),
-    }
+    known = {r.extra for r in wanted if r.extra}
+    for name in need:
+        if name not in known:
+            raise UnknownName("extra", name, known)
+    yield "machine", _machine()
+    yield "core", [*(_package(r, needed=True) for r in wanted if not r.extra), _self_test()]
+    yield "extras", _extras(wanted, need)
+    yield "numbers", [*_threads(), _blas(), _device()]
+    yield "tools", _tools()
 
 
 def requirements() -> list[Requirement]:
@@ -171,11 +198,33 @@ def _package(wanted: Requirement, *, needed: bool) -> Finding:
         return Finding(wanted.name, bad, f"{version}, but {wanted.bounds} is needed", remedy)
     if needed:
         try:
-            importlib.import_module(_MODULES.get(wanted.name, wanted.name.replace("-", "_")))
+            importlib.import_module(module_of(wanted.name))
         except Exception as error:  # whatever a package does when it is imported, it does not work here
-            remedy = f"pip install --force-reinstall '{wanted.name}{wanted.bounds}'"
-            return Finding(wanted.name, "broken", f"{version}, cannot be imported: {error}", remedy)
+            return Finding(wanted.name, "broken", f"{version}, cannot be imported: {error}", _again(wanted))
     return Finding(wanted.name, "ok", version)
+
+
+def module_of(package: str) -> str:
+    """The module that a package is imported as; "" if it has none, as packages of type stubs.
+
+    >>> module_of("pytest-xdist"), module_of("types-networkx")
+    ('xdist', '')
+    """
+    plain = package.lower().replace("-", "_")
+    for path in importlib.metadata.files(package) or []:
+        if path.parts[0] in (plain, f"{plain}.py"):
+            return plain
+    canonical = re.sub(r"[-_.]+", "-", package).lower()
+    found = [
+        module
+        for module, owners in importlib.metadata.packages_distributions().items()
+        if canonical in {re.sub(r"[-_.]+", "-", owner).lower() for owner in owners}
+    ]
+    return next((name for name in sorted(found) if name.isidentifier() and not name.startswith("_")), "")
+
+
+def _again(wanted: Requirement) -> str:
+    return f"pip install --force-reinstall '{wanted.name}{wanted.bounds}'"
 
 
 def _self_test() -> Finding:
@@ -190,28 +239,50 @@ def _self_test() -> Finding:
     return Finding("self-test", "ok" if right else "broken", f"the example of Fig. 2 has {pairs} pair orbits (8)")
 
 
-@dataclass
-class _Extra:
-    present: list[str] = field(default_factory=list)
-    absent: list[str] = field(default_factory=list)
+def _extras(wanted: list[Requirement], need: tuple[str, ...]) -> list[Finding]:
+    names = sorted({r.extra for r in wanted if r.extra}, key=lambda name: (name in _LAST, name))
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:  # each thread waits for a process
+        found = list(pool.map(lambda name: _extra(name, [r for r in wanted if r.extra == name]), names))
+    return [replace(f, status="broken") if f.what in need and f.status == "missing" else f for f in found]
 
 
-def _extras(wanted: list[Requirement]) -> list[Finding]:
-    extras: dict[str, _Extra] = {}
+def _extra(name: str, wanted: list[Requirement]) -> Finding:
+    packages = {r.name: _package(r, needed=False) for r in wanted}
+    absent = [f"{f.what} {f.detail}" for f in packages.values() if f.status != "ok"]
+    if absent:
+        return Finding(name, "missing", ", ".join(absent), install_command(name))
     for requirement in wanted:
-        if requirement.extra:
-            found = _package(requirement, needed=False)
-            entry = extras.setdefault(requirement.extra, _Extra())
-            line = f"{found.what} {found.detail}"
-            (entry.present if found.status == "ok" else entry.absent).append(line)
-    findings = []
-    for name in sorted(extras, key=lambda name: (name in _LAST, name)):
-        entry = extras[name]
-        if entry.absent:
-            findings.append(Finding(name, "missing", ", ".join(entry.absent), install_command(name)))
-        else:
-            findings.append(Finding(name, "ok", ", ".join(entry.present)))
-    return findings
+        packages[requirement.name] = replace(packages[requirement.name], remedy=_again(requirement))
+    culprit, reason = _import_trouble([r.name for r in wanted])
+    if reason:
+        return Finding(name, "broken", f"{culprit} cannot be imported: {reason}", packages[culprit].remedy)
+    return Finding(name, "ok", ", ".join(f"{f.what} {f.detail}" for f in packages.values()))
+
+
+def _import_trouble(packages: list[str]) -> tuple[str, str]:
+    """The first of these packages that cannot be imported in a fresh process, and why; two empty strings if all can."""
+    modules = {package: module for package in packages if (module := module_of(package))}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", _IMPORT, *modules.values()],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PATIENCE,
+        )
+        output, errors, died = done.stdout, done.stderr, done.returncode
+    except subprocess.TimeoutExpired as late:
+        output, errors, died = _text(late.stdout), f"not finished after {_PATIENCE} seconds", 1
+    if died == 0:
+        return "", ""
+    last = next((line for line in reversed(output.splitlines()) if line in modules.values()), "")
+    culprit = next((package for package, module in modules.items() if module == last), packages[0])
+    said = errors.strip().splitlines()
+    return culprit, f"the process died of signal {-died}" if died < 0 else said[-1] if said else f"exit code {died}"
+
+
+def _text(output: bytes | str | None) -> str:
+    return output.decode(errors="replace") if isinstance(output, bytes) else output or ""
 
 
 def install_command(extra: str) -> str:
@@ -223,8 +294,9 @@ def install_command(extra: str) -> str:
     pip = f"{Path(sys.executable).name} -m pip install"
     if extra == "robot":  # its simulator wants another numpy: an environment of its own, see docs/install.md
         return "in an environment of its own: pip install 'torch==2.13.0' 'burnside[learn,robot]'"
-    if (Path(__file__).resolve().parents[3] / "constraints.txt").is_file():
-        return f'{pip} -c constraints.txt -e ".[{extra}]"'
+    pins = "constraints.txt" if importlib.util.find_spec("robosuite") is None else "constraints-robot.txt"
+    if (Path(__file__).resolve().parents[3] / pins).is_file():
+        return f'{pip} -c {pins} -e ".[{extra}]"'
     return f"{pip} 'burnside[{extra}]'"
 
 
@@ -254,28 +326,45 @@ def _device() -> Finding:
     except OSError as error:
         return Finding("device", "broken", f"torch cannot be loaded: {error}", install_command("learn"))
     if torch.cuda.is_available():
+        try:
+            torch.ones(8, 8, device="cuda").matmul(torch.ones(8, 8, device="cuda")).sum().item()
+        except RuntimeError as error:  # a driver that is too old, a card that this build of torch does not know
+            said = str(error).splitlines()[0]
+            return Finding("device", "broken", f"cuda is there but cannot compute: {said}", "use --device cpu")
         return Finding("device", "ok", f"cuda: {torch.cuda.get_device_name(0)}")
     return Finding("device", "ok", f"cpu, {torch.get_num_threads()} threads (torch finds no CUDA device)")
 
 
 def _tools() -> list[Finding]:
-    found = []
-    for what, library, use, package in (
-        ("OSMesa", "OSMesa", "headless rendering with MUJOCO_GL=osmesa", "libosmesa6"),
-        ("EGL", "EGL", "headless rendering with MUJOCO_GL=egl", "libegl1"),
-    ):
-        where = ctypes.util.find_library(library)
-        remedy = "" if where else f"on Debian or Ubuntu: apt install {package} (for {use})"
-        found.append(Finding(what, "ok" if where else "missing", where or f"for {use}", remedy))
     browser = chromium()
     remedy = "" if browser else "on Debian or Ubuntu: apt install chromium (only the tests of the report use it)"
-    found.append(Finding("Chromium", "ok" if browser else "missing", browser or "for the tests of the report", remedy))
-    compiler = shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc") or shutil.which("clang")
-    found.append(Finding("C compiler", "ok" if compiler else "note", compiler or "none; Burnside itself needs none"))
-    return found
+    detail = f"{browser} shows pages" if browser else "none that works; for the tests of the report"
+    return [*_drawing(), Finding("Chromium", "ok" if browser else "missing", detail, remedy), _compiler()]
 
 
-def chromium() -> str | None:
-    """Where a Chromium is, if there is one."""
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-    return next((where for name in names if (where := shutil.which(name))), None)
+def _drawing() -> list[Finding]:
+    """Whether MuJoCo draws with each of the libraries that need no screen."""
+    from burnside.envs.manipulation.opengl import PACKAGES, failure_of
+
+    titles = {"osmesa": "OSMesa", "egl": "EGL"}
+    if importlib.util.find_spec("mujoco") is None:
+        return [
+            Finding(title, "note", "not tried: nothing here draws with it (extra robot)") for title in titles.values()
+        ]
+    failures = {name: failure_of(name) for name in titles}
+    apt = " or ".join(f"apt install {line}" for line in PACKAGES)
+    remedy = (
+        f"on Debian or Ubuntu: {apt} (pictures and point clouds need one of them)" if all(failures.values()) else ""
+    )
+    return [
+        Finding(titles[name], "missing" if why else "ok", why or "draws", remedy if name == "osmesa" else "")
+        for name, why in failures.items()
+    ]
+
+
+def _compiler() -> Finding:
+    found = compiler()
+    if found is None:
+        return Finding("C compiler", "note", "none that works; only the robot extra needs one")
+    lacking = python_headers(found)
+    return Finding("C compiler", "ok", f"{found} works" + (f"; {lacking}" if lacking else ""))

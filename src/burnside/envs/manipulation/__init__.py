@@ -2,7 +2,8 @@
 
 - ``tasks`` — the two tasks as numbers; ``scenes`` — their models, the only place that imports robosuite;
 - ``control``, ``simulation`` — the controller in compiled code, and one scene that is reset, stepped and restored;
-- ``rendering``, ``clouds`` — pictures, and point clouds from merged views; ``observations`` — state vectors, frames;
+- ``opengl``, ``rendering``, ``clouds`` — which library draws, pictures, and point clouds from merged views;
+- ``observations`` — state vectors, frames;
 - ``env``, ``vector``, ``pool``, ``workers`` — the Gymnasium environments, many scenes in processes that may crash;
 - ``experts``, ``generate``, ``demos`` — scripted experts, making demonstrations, and their files.
 

@@ -3,52 +3,33 @@
 Rendering time goes into vertices and shadows, not pixels: with robosuite's default flags a cloud of four views takes
 hundreds of milliseconds on a processor, with the collision shapes only (group 0) and neither shadows nor
 multisampling about ten. There is one OpenGL context per process: a second one in the same process was seen to return
-wrong depths without an error.
+wrong depths without an error. Which library makes it is decided in ``opengl``.
 """
 
 from __future__ import annotations
 
 import atexit
-import os
 from typing import Any
 
 import numpy as np
 
 from burnside._types import AnyArray, FloatArray
-from burnside.errors import InvalidParameter, MissingExtra
+from burnside.envs.manipulation.opengl import load_mujoco, open_context
+from burnside.errors import InvalidParameter
 
 __all__ = ["Renderer", "renderer_for"]
 
-_REMEDY = (
-    "install OSMesa or EGL (on Debian or Ubuntu: apt install libosmesa6 libegl1 libgl1), or use observation='state', "
-    "which draws nothing"
-)
 _context: Any = None
 _current: list[Renderer] = []
 
 
-def _gl_context(width: int, height: int) -> Any:
+def _gl_context() -> Any:
     """The process's only OpenGL context, made at the first call."""
     global _context
-    if _context is not None:
-        return _context
-    wanted = os.environ.get("MUJOCO_GL", "").lower()
-    order = [wanted] if wanted in ("osmesa", "egl", "glfw") else ["osmesa", "egl"]
-    reasons = []
-    for name in order:
-        if name != "glfw" and os.environ.get("PYOPENGL_PLATFORM") not in (None, name):
-            os.environ["PYOPENGL_PLATFORM"] = name
-        try:
-            module = __import__(f"mujoco.{name}", fromlist=["GLContext"])
-            _context = module.GLContext(width, height)
-            _context.make_current()
-        except (ImportError, AttributeError, RuntimeError, OSError, TypeError) as error:
-            reasons.append(f"{name}: {error}")
-            _context = None
-            continue
+    if _context is None:
+        _context = open_context(1280, 1280)
         atexit.register(_close)
-        return _context
-    raise InvalidParameter(f"no OpenGL library can draw without a screen ({'; '.join(reasons)}): {_REMEDY}")
+    return _context
 
 
 def _close() -> None:
@@ -71,10 +52,7 @@ class Renderer:
     """
 
     def __init__(self, model: Any, size: tuple[int, int], plain: bool = True) -> None:
-        try:
-            import mujoco
-        except ImportError:
-            raise MissingExtra("mujoco", "robot") from None
+        mujoco = load_mujoco()
         self._mujoco, self.model, self.size, self.plain = mujoco, model, size, plain
         height, width = size
         model.vis.global_.offwidth = max(model.vis.global_.offwidth, width)
@@ -82,7 +60,7 @@ class Renderer:
         samples, shadow = model.vis.quality.offsamples, model.vis.quality.shadowsize
         if plain:
             model.vis.quality.offsamples, model.vis.quality.shadowsize = 0, 0
-        _gl_context(1280, 1280).make_current()
+        _gl_context().make_current()
         self._con = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
         model.vis.quality.offsamples, model.vis.quality.shadowsize = samples, shadow
         self._con.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR  # keeps far depths exact in 32 bits
@@ -113,7 +91,7 @@ class Renderer:
         if identity < 0:
             names = [self.model.cam(k).name for k in range(self.model.ncam)]
             raise InvalidParameter(f"the model has no camera {camera!r}; it has {', '.join(names)}")
-        _gl_context(1280, 1280).make_current()
+        _gl_context().make_current()
         self._camera.fixedcamid = identity
         m.mjv_updateScene(self.model, data, self._option, None, self._camera, m.mjtCatBit.mjCAT_ALL.value, self._scene)
         m.mjr_setBuffer(m.mjtFramebuffer.mjFB_OFFSCREEN, self._con)  # another renderer may have drawn since

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from burnside._types import FloatArray
+from burnside.envs.manipulation.opengl import load_mujoco
 from burnside.envs.manipulation.tasks import Task
 from burnside.errors import BurnsideError, InvalidParameter, MissingExtra
 
@@ -43,10 +44,7 @@ class Scene:
 
 def load_robosuite() -> Any:
     """robosuite, or one sentence about why not."""
-    try:
-        import mujoco
-    except ImportError:
-        raise MissingExtra("mujoco", "robot") from None
+    mujoco = load_mujoco()
     version = tuple(int(part) for part in mujoco.__version__.split(".")[:2])
     if version >= (3, 10):
         raise InvalidParameter(
@@ -63,8 +61,9 @@ def load_robosuite() -> Any:
     finally:
         log.disabled = False
         log.setLevel(logging.ERROR)
-        if chosen is None:  # robosuite would choose EGL for everyone
-            os.environ.pop("MUJOCO_GL", None)
+        os.environ.pop("MUJOCO_GL", None)  # robosuite chooses EGL for everyone, without trying it
+        if chosen is not None:
+            os.environ["MUJOCO_GL"] = chosen
     return robosuite
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from burnside._types import FloatArray
 from burnside.envs.manipulation.control import torques
+from burnside.envs.manipulation.opengl import load_mujoco
 from burnside.envs.manipulation.scenes import Scene, build_scene
 from burnside.envs.manipulation.tasks import Task
 from burnside.errors import InvalidAction, InvalidParameter
@@ -85,8 +86,7 @@ class Simulation:
     """
 
     def __init__(self, task: Task, scene: Scene | None = None) -> None:
-        import mujoco
-
+        mujoco = load_mujoco()
         self.task = task
         self.scene = scene if scene is not None else build_scene(task)
         self._mujoco = mujoco
