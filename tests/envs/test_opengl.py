@@ -140,7 +140,8 @@ def test_drawing_that_was_turned_off_is_not_turned_on(monkeypatch: pytest.Monkey
     [
         ("kill -SEGV $$", "died of signal 11"),
         ("sleep 60", "no picture after 1 seconds"),
-        ("echo a long story; echo the end of it >&2; exit 1", "the end of it"),
+        ("echo a long story; echo the end of it; echo a driver speaks >&2; exit 1", "the end of it"),
+        ("echo Traceback >&2; echo a crash before our sentence >&2; exit 1", "a crash before our sentence"),
         ("exit 3", "ended with code 3"),
         ("exit 0", ""),
     ],

@@ -176,7 +176,7 @@ def failure_of(name: str) -> str:
         return ""
     if done.returncode < 0:
         return f"the process died of signal {-done.returncode}"
-    said = (done.stdout + done.stderr).strip().splitlines()
+    said = (done.stdout.strip() or done.stderr.strip()).splitlines()  # drivers talk on stderr
     return said[-1] if said else f"the process ended with code {done.returncode}"
 
 
@@ -344,8 +344,8 @@ def main(arguments: list[str]) -> int:
             print(f"drawing without a screen works: {_TITLES[asked]}, as {variable} says")
         else:
             print(f"drawing without a screen works: {_TITLES[find_library()]}")
-    except Exception as error:  # a sentence for the process that asked
-        print(_short(error), file=sys.stderr)
+    except Exception as error:
+        print(_short(error), file=sys.stdout if arguments else sys.stderr)  # stdout: for the process that asked
         return 1
     return 0
 
