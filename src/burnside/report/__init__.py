@@ -6,12 +6,13 @@ What lives here:
   and :func:`orbit_view`, the same as a fragment of a page;
 - ``layout`` — where the nodes go: pure functions from graphs to positions;
 - ``page`` — :class:`Page`, one self-contained HTML file for phone, desk and print, light and dark;
-- ``tabs``, ``arms`` — what can be switched in a page: sections, and the curves of a plot;
+- ``assets/`` — the style sheets and scripts of the pages, as files; :meth:`Page.use` puts them in;
+- ``arms`` — which parts of a plot belong to a label, so that its buttons can hide them;
 - ``tables``, ``plots`` — results as rows of text, shared with the command line, and as vector figures with their data;
 - ``reproduce``, ``parts`` — the report of ``burnside reproduce``, and what its parts share; a module each: ``theory``,
   ``mistakes``, ``ring1d``, ``ring3d``, ``cube``, ``planar``, ``robot``;
 - ``claims`` — the ledger: every claim of the paper with its verdict, and the checks that compute it again;
-- ``style`` — the colours, fonts and style sheets that figures and pages share.
+- ``style`` — the colours and fonts that figures and pages share.
 
 It may import every other folder of the package; nothing but the command line imports it. matplotlib and networkx are
 imported inside functions, so that ``import burnside`` stays quick.

@@ -11,26 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["ARMS_CSS", "ARMS_JS", "controls", "mark", "name_arms"]
-
-ARMS_CSS = """
-.arms{display:flex;flex-wrap:wrap;gap:.4rem;margin:0 0 .4rem;padding:0;list-style:none}
-.arms button{font:inherit;font-size:.85rem;padding:.2rem .6rem;border:1px solid currentColor;border-radius:1rem;
-background:none;color:inherit;cursor:pointer}
-.arms i{display:inline-block;width:.7em;height:.7em;border-radius:50%;margin-right:.4em}
-.arms button[aria-pressed=false]{opacity:.55;text-decoration:line-through}
-[data-arm].off{display:none}
-@media print{.arms{display:none}[data-arm].off{display:inline}}
-"""
-
-ARMS_JS = """
-document.querySelectorAll('.arms button').forEach((b) => b.addEventListener('click', () => {
-  const on = b.getAttribute('aria-pressed') !== 'true';
-  b.setAttribute('aria-pressed', on);
-  for (const g of b.closest('figure').querySelectorAll('svg [data-arm]'))
-    if (g.dataset.arm === b.dataset.shows) g.classList.toggle('off', !on);
-}));
-"""
+__all__ = ["controls", "mark", "name_arms"]
 
 _GROUP = "burnside-arm-"
 _MARKED = re.compile(rf'<g id="{_GROUP}(\d+)"')

@@ -14,8 +14,7 @@ from burnside.envs.cube import FACES, CubeSpec
 from burnside.envs.cube.core import _actions
 from burnside.envs.cube.geometry import stickers, turns
 from burnside.envs.cube.render import COLOURS, draw_svg, one_state
-from burnside.report.cube_player_assets import PLAYER_CSS, PLAYER_JS
-from burnside.report.page import Html, Page, escape
+from burnside.report.page import Html, Page, asset, escape
 
 __all__ = ["add_player", "cube_player", "player_data"]
 
@@ -98,7 +97,10 @@ def cube_player(spec: CubeSpec, start: ArrayLike, moves: str | Sequence[int], ti
         moves: the turns, as text or numbers.
         title: a caption.
     """
-    return f"<style>{PLAYER_CSS}</style>{_markup(spec, start, moves, title)}<script>{PLAYER_JS}</script>"
+    return (
+        f"<style>{asset('cube-player.css')}</style>{_markup(spec, start, moves, title)}"
+        f"<script>{asset('cube-player.js')}</script>"
+    )
 
 
 def add_player(page: Page, spec: CubeSpec, start: ArrayLike, moves: str | Sequence[int], title: str = "") -> Page:
@@ -112,4 +114,4 @@ def add_player(page: Page, spec: CubeSpec, start: ArrayLike, moves: str | Sequen
     >>> text.count('<figure class="cube-player"'), text.count("const rotate")
     (2, 1)
     """
-    return page.style(PLAYER_CSS).script(PLAYER_JS).html(_markup(spec, start, moves, title))
+    return page.use("cube-player").html(_markup(spec, start, moves, title))

@@ -348,7 +348,7 @@ def _members(mdp: TabularMDP, sigma: IntArray, c: int) -> str:
 
 
 def _fill(page: Page, picture: Scene) -> Page:
-    return page.style(style.ORBIT_CSS).script(style.ORBIT_JS).html(orbit_figure(picture))
+    return page.use("orbits").html(orbit_figure(picture))
 
 
 def _matplotlib(picture: Scene, file: BinaryIO, kind: str) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import html as _html
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib import resources
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,14 +18,19 @@ from typing import TYPE_CHECKING
 from burnside._files import write_text
 from burnside._terminal import printable
 from burnside.report import style
-from burnside.report.arms import ARMS_CSS, ARMS_JS, controls
-from burnside.report.style import PAGE_CSS
-from burnside.report.tabs import TABS_CSS, TABS_JS
+from burnside.report.arms import controls
 
 if TYPE_CHECKING:
     from burnside.report.graphs import Node, Orbit, Panel, Scene
 
-__all__ = ["Html", "Page", "escape", "figure", "orbit_figure", "table"]
+__all__ = ["Html", "Page", "asset", "escape", "figure", "orbit_figure", "table"]
+
+
+@cache
+def asset(name: str) -> str:
+    """The text of a style sheet or script that ships with the package; empty if there is none of that name."""
+    file = resources.files("burnside.report").joinpath("assets", name)
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
 class Html(str):
@@ -92,10 +99,11 @@ class Page:
         self.contents = contents
         self._parts: list[str] = [f"<p>{escape(lead)}</p>"] if lead else []
         self._sections: list[tuple[str, str, list[str]]] = []
-        self._styles: list[str] = [PAGE_CSS]
+        self._styles: list[str] = []
         self._scripts: list[str] = []
+        self.use("page")
         if tabs:
-            self.style(TABS_CSS).script(TABS_JS)
+            self.use("tabs")
 
     def section(self, title: str, html: str = "", id: str | None = None) -> Page:
         """Start a section; what is added next goes into it."""
@@ -123,18 +131,22 @@ class Page:
     def figure(self, svg: str, caption: object = "") -> Page:
         """Add a figure; see :func:`figure`."""
         if controls(svg):
-            self.style(ARMS_CSS).script(ARMS_JS)
+            self.use("arms")
         return self.html(figure(svg, caption))
+
+    def use(self, name: str) -> Page:
+        """Add the style sheet and the script of that name from ``assets``, as far as they exist."""
+        return self.style(asset(f"{name}.css")).script(asset(f"{name}.js"))
 
     def style(self, css: str) -> Page:
         """Add a style sheet, once however often it is asked for."""
-        if css not in self._styles:
+        if css and css not in self._styles:
             self._styles.append(css)
         return self
 
     def script(self, javascript: str) -> Page:
         """Add a script at the end of the page, once however often it is asked for."""
-        if javascript not in self._scripts:
+        if javascript and javascript not in self._scripts:
             self._scripts.append(javascript)
         return self
 
@@ -185,7 +197,7 @@ _SIDE = 1000  # units of a panel's drawing
 
 
 def orbit_figure(picture: Scene) -> Html:
-    """The two graphs of a scene and its legend as markup; it needs ``style.ORBIT_CSS`` and ``style.ORBIT_JS``.
+    """The two graphs of a scene and its legend as markup; the page must ``use("orbits")``.
 
     Every state and class carries ``data-orbit``, by which the script lights up what belongs together.
     """

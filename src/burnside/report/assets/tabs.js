@@ -1,25 +1,5 @@
-"""Tabs over the sections of a page: the list of contents becomes a bar that shows one section, or everything.
-
-Without the script the list stays what it is, a list of links; in print every section is shown. A link into a section
-that is hidden (from the ledger to an experiment, from outside by ``#name``) opens its tab.
-"""
-
-from __future__ import annotations
-
-__all__ = ["TABS_CSS", "TABS_JS"]
-
-TABS_CSS = """
-nav.tabs{position:sticky;top:0;z-index:5;padding:.35rem .5rem;box-shadow:0 1px 0 var(--line)}
-nav.tabs ol{display:flex;gap:.25rem;columns:auto;list-style:none;padding:0;margin:0;overflow-x:auto}
-nav.tabs a{display:block;white-space:nowrap;padding:.3rem .7rem;border-radius:.4rem;text-decoration:none;
-font-size:.9rem}
-nav.tabs a[aria-selected=true]{background:var(--ink);color:var(--paper)}
-main.tabbed>section.away{display:none}
-main.tabbed>section{scroll-margin-top:3.5rem}
-@media print{main.tabbed>section.away{display:block}}
-"""
-
-TABS_JS = """
+/* The table of contents becomes a bar that shows one section, or everything. Without this script it stays a list of
+   links. A link into a hidden section (from the ledger, or from outside by #name) opens its tab. */
 (() => {
   const nav = document.querySelector('nav.toc'), main = document.querySelector('main');
   if (!nav || !main) return;
@@ -81,4 +61,3 @@ TABS_JS = """
   const first = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (first && sections.includes(first)) show(first.id);
 })();
-"""

@@ -1,38 +1,6 @@
-"""Style sheet and script of the cube player; :mod:`burnside.report.cube_view` makes the markup and the data.
-
-The script knows no rule of the cube: states come from permutations in the data, and a turn is shown by cutting the cube
-into at most three slabs at the turning layer. A slab is convex, so its visible faces are those that face the eye, and
-slabs are drawn from the far one to the near one: no depth sorting, no library.
-"""
-
-from __future__ import annotations
-
-__all__ = ["PLAYER_CSS", "PLAYER_JS"]
-
-PLAYER_CSS = """
-.cube-player{max-width:26rem;margin:1rem 0;break-inside:avoid}
-.cube-player canvas,.cube-player .controls,.cube-player .moves{display:none}
-.cube-player.ready canvas{display:block;width:100%;aspect-ratio:1;touch-action:pan-y;cursor:grab}
-.cube-player.ready .controls{display:flex;gap:.35rem;align-items:center}
-.cube-player.ready .net{display:none}
-.cube-player .net svg{max-width:100%;height:auto}
-.cube-player button{font:inherit;min-width:2.4rem;min-height:2.4rem;padding:.1rem .4rem;color:inherit;cursor:pointer;
-background:var(--tint,#f3f5f7);border:1px solid var(--line,#c3cad1);border-radius:.4rem}
-.cube-player button:disabled{opacity:.4;cursor:default}
-.cube-player input{flex:1;min-width:4rem}
-.cube-player.ready .moves{display:flex;flex-wrap:wrap;gap:.1rem .15rem;list-style:none;padding:0;margin:.4rem 0}
-.cube-player .moves li{font-family:ui-monospace,"DejaVu Sans Mono",monospace;padding:0 .3rem;border-radius:.25rem}
-.cube-player .moves li.done{color:var(--muted,#5c6670)}
-.cube-player .moves li.now{background:#0072b2;color:#fff}
-.cube-player .status{margin:.3rem 0;color:var(--muted,#5c6670);font-size:.9rem;font-variant-numeric:tabular-nums}
-.cube-player:not(.ready) .status{display:none}
-.cube-player .printed{display:none}
-.cube-player:not(.ready) .printed{display:block}
-@media print{.cube-player.ready canvas,.cube-player.ready .controls,.cube-player.ready .moves,.cube-player .status
-{display:none}.cube-player.ready .net,.cube-player .printed{display:block}}
-"""
-
-PLAYER_JS = """
+/* The script knows no rule of the cube. States come from permutations in the data. A turn is shown by cutting the
+   cube into at most three slabs at the turning layer. A slab is convex, so its visible faces are those that face the
+   eye, and slabs are drawn from far to near: no depth sorting, no library. */
 (() => {
   'use strict';
   const still = window.matchMedia && window.matchMedia('(prefers-reduced-motion: reduce)').matches;
@@ -116,7 +84,7 @@ PLAYER_JS = """
       });
       get('first').disabled = get('back').disabled = at === 0;
       get('next').disabled = get('last').disabled = at === last;
-      get('play').textContent = playing ? '\\u275a\\u275a' : '\\u25b6';
+      get('play').textContent = playing ? '\u275a\u275a' : '\u25b6';
       get('play').setAttribute('aria-label', playing ? 'pause' : 'play');
     };
     const jump = (k) => { at = Math.max(0, Math.min(last, k)); part = 0; wanted = null; tell(); draw(); };
@@ -206,4 +174,3 @@ PLAYER_JS = """
   };
   for (const view of document.querySelectorAll('.cube-player:not(.ready)')) start(view);
 })();
-"""
