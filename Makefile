@@ -90,9 +90,10 @@ docs: $(STAMP) ## build the documentation into site/
 	$(BIN)/python -m mkdocs build --strict --site-dir site
 	@echo "the documentation is in site/index.html"
 
-lint: $(STAMP) ## ruff and mypy, changing nothing
+lint: $(STAMP) ## ruff, oxlint (the scripts of the report) and mypy, changing nothing
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
+	$(BIN)/oxlint --deny-warnings src/burnside/report/assets
 	$(BIN)/python -m mypy
 
 format: $(STAMP) ## let ruff rewrite what it can
