@@ -14,7 +14,18 @@ ROOT = REPO / "src" / "burnside"
 # Lowest first. A layer may import those before it and itself; a new folder must be placed here (and in
 # CONTRIBUTING.md) before anything else works.
 LAYERS: list[tuple[str, ...]] = [
-    ("errors", "_types", "_version", "_files", "_lazy", "_random", "_random_kernels", "_terminal", "_wrappers"),
+    (
+        "errors",
+        "_types",
+        "_version",
+        "_archives",
+        "_files",
+        "_lazy",
+        "_random",
+        "_random_kernels",
+        "_terminal",
+        "_wrappers",
+    ),
     ("groups",),
     ("mdp",),
     ("theory",),

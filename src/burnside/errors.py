@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "BurnsideError",
+    "DamagedFile",
     "GroupTooLarge",
     "InvalidAction",
     "InvalidModel",
@@ -54,6 +55,10 @@ class NotVerified(BurnsideError, ValueError):
 
 class UnreadableFile(BurnsideError, ValueError):
     """A file that is missing, damaged, in another format, or would need unpickling."""
+
+
+class DamagedFile(UnreadableFile):
+    """A file that could be read, but whose content is not what it should be: cut short, changed, of another format."""
 
 
 class MissingExtra(BurnsideError, ImportError):

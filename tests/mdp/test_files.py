@@ -88,7 +88,7 @@ def test_pickles_are_refused_and_never_run(good: dict[str, Path], tmp_path: Path
         np.savez(bomb, **(arrays | {key: np.array([Bomb(trace)], dtype=object)}), allow_pickle=True)
         one_sentence(UnreadableFile, lambda: load(bomb), "bomb.npz", "pickle")
     np.savez(bomb, **arrays, extra=np.array([Bomb(trace)], dtype=object))
-    one_sentence(UnreadableFile, lambda: load(bomb), "pickle")
+    assert load(bomb).n_states == 9  # members that the format does not know are not even opened
     bomb.write_bytes(pickle.dumps(Bomb(trace)))
     one_sentence(UnreadableFile, lambda: load(bomb), "pickle")
     as_json = bomb.with_suffix(".json")
@@ -254,8 +254,8 @@ def test_a_whole_number_may_be_written_with_a_point(tmp_path: Path) -> None:
         ("data", lambda x: x + 0.5j, "data must be a vector of real numbers, got complex128"),
         ("indices", lambda x: np.where(np.arange(x.size) == 3, 99, x), "pair 2 leads to state 99, but the 9 states"),
         ("indices", lambda x: np.where(np.arange(x.size) == 3, -1, x), "pair 2 leads to state -1"),
-        ("horizon", lambda x: np.array(2.5), "the horizon must be one whole number, got 2.5"),
-        ("horizon", lambda x: np.array(True), "the horizon must be one whole number"),
+        ("horizon", lambda x: np.array(2.5), "horizon must be one whole number, got one float64"),
+        ("horizon", lambda x: np.array(True), "horizon must be one whole number, got one bool"),
     ],
 )
 def test_no_number_of_an_npz_file_is_guessed(

@@ -10,7 +10,7 @@ JSON (UTF-8)::
 
 A reward is a number, or a list of H numbers if rewards depend on time; ``next`` lists ``[state, probability]``.
 
-npz (``numpy.savez``): ``format`` = "burnside-mdp", ``version`` = 1, ``horizon``, ``name``, ``initial``, ``rewards``
+npz (as ``numpy.savez`` writes it): ``format`` = "burnside-mdp", ``version`` = 1, ``horizon``, ``name``, ``initial``, ``rewards``
 (pairs,) or (H, pairs), ``pair_state``, ``pair_action``, and the kernel in CSR form ``indptr``, ``indices``, ``data``;
 optionally ``state_names`` and ``action_names`` as arrays of strings.
 """
@@ -24,16 +24,33 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from burnside._files import write_atomically, write_text
-from burnside.errors import InvalidModel, UnreadableFile
+from burnside._archives import LARGEST_ARRAYS, Archive, Header, open_archive, write_archive
+from burnside._files import LARGEST_TEXT, read_json, size_words, write_text
+from burnside.errors import DamagedFile, InvalidModel, InvalidParameter, UnreadableFile
 from burnside.mdp._checks import whole
-from burnside.mdp.tabular import TabularMDP
+from burnside.mdp.tabular import MOST_ACTIONS, TabularMDP
 
 __all__ = ["FORMAT", "VERSION", "load", "save"]
 
 FORMAT, VERSION = "burnside-mdp", 1
+#: Characters of the longest name that is read; names are printed.
+LONGEST_NAME = 10_000
 _SUFFIXES = (".json", ".npz")
-_ARRAYS = ("horizon", "initial", "rewards", "pair_state", "pair_action", "indptr", "indices", "data")
+#: The arrays of a npz file: what they hold, and the number of their axes.
+_ARRAYS = {
+    "format": ("text", (0,)),
+    "version": ("whole", (0,)),
+    "horizon": ("whole", (0,)),
+    "initial": ("real", (1,)),
+    "rewards": ("real", (1, 2)),
+    "pair_state": ("whole", (1,)),
+    "pair_action": ("whole", (1,)),
+    "indptr": ("whole", (1,)),
+    "indices": ("whole", (1,)),
+    "data": ("real", (1,)),
+}
+_OPTIONAL = {"name": ("text", (0,)), "state_names": ("text", (1,)), "action_names": ("text", (1,))}
+_KINDS = {"text": "U", "whole": "iu", "real": "iuf"}
 
 
 def save(mdp: TabularMDP, path: str | Path) -> Path:
@@ -48,25 +65,35 @@ def save(mdp: TabularMDP, path: str | Path) -> Path:
     """
     target = Path(path)
     if target.suffix == ".npz":
-        return write_atomically(target, lambda file: np.savez_compressed(file, **_to_arrays(mdp)))
+        arrays = {name: np.asarray(array) for name, array in _to_arrays(mdp).items()}
+        size = sum(array.nbytes for array in arrays.values())
+        if size > LARGEST_ARRAYS:
+            raise InvalidParameter(
+                f"{mdp.name} is too large for a file: it has {size_words(size)}, and at most "
+                f"{size_words(LARGEST_ARRAYS)} are read"
+            )
+        return write_archive(target, arrays, compress=True)
     if target.suffix == ".json":
-        return write_text(target, json.dumps(_to_json(mdp), ensure_ascii=False))
+        text = json.dumps(_to_json(mdp), ensure_ascii=False)
+        if len(text) > LARGEST_TEXT:
+            raise InvalidParameter(f"{mdp.name} is too large for JSON ({size_words(len(text))}): save it as .npz")
+        return write_text(target, text)
     raise UnreadableFile(f"cannot tell the format of {target.name}: use one of the suffixes {', '.join(_SUFFIXES)}")
 
 
 def load(path: str | Path) -> TabularMDP:
-    """Read an MDP that :func:`save` wrote, or that follows the format in this module's description."""
+    """Read an MDP that :func:`save` wrote, or that follows the format in this module's description.
+
+    The file is not trusted: sizes are checked before anything is made of them, what is not a model is refused in one
+    sentence, and nothing in it is ever run.
+    """
     source = Path(path)
     if source.suffix not in _SUFFIXES:
         raise UnreadableFile(f"cannot tell the format of {source.name}: use one of the suffixes {', '.join(_SUFFIXES)}")
-    if not source.is_file():
-        raise UnreadableFile(f"there is no file {source}: check the path")
     try:
         return _from_npz(source) if source.suffix == ".npz" else _from_json(source)
     except InvalidModel as error:
         raise InvalidModel(f"{source.name}: {error}") from None
-    except OSError as error:
-        raise UnreadableFile(f"cannot read {source}: {error.strerror or 'damaged file'}") from None
 
 
 # ---------------------------------------------------------------------- npz
@@ -94,21 +121,10 @@ def _to_arrays(mdp: TabularMDP) -> dict[str, Any]:
 
 def _from_npz(source: Path) -> TabularMDP:
     try:
-        with np.load(source, allow_pickle=False) as archive:
-            arrays = {key: archive[key] for key in archive.files}
-    except OSError:
-        raise
-    except Exception as error:  # a damaged archive fails in many ways: zlib.error, BadZipFile, NotImplementedError, …
-        pickled = "pickle" in str(error)
-        reason = "it holds pickled objects, which are never loaded" if pickled else "it is damaged or no npz archive"
-        raise UnreadableFile(f"cannot read {source.name}: {reason}; save it again with mdp.save(path)") from None
-    _check_header(source, {k: arrays[k].item() for k in ("format", "version") if k in arrays and arrays[k].ndim == 0})
-    missing = [key for key in _ARRAYS if key not in arrays]
-    if missing:
-        raise UnreadableFile(f"{source.name} lacks the array {missing[0]!r}: see the file format in the documentation")
-    horizon = arrays["horizon"]
-    if horizon.ndim or horizon.dtype.kind not in "iu":
-        raise UnreadableFile(f"{source.name}: the horizon must be one whole number, got {_about(horizon)}")
+        with open_archive(source) as archive:
+            arrays = _read_arrays(source, archive)
+    except DamagedFile as error:
+        raise DamagedFile(f"{error}; save it again with mdp.save(path)") from None
     kernel = _kernel(source, arrays)
     names = {key: arrays[key].tolist() for key in ("state_names", "action_names") if key in arrays}
     name = str(arrays["name"]) if "name" in arrays else source.stem
@@ -116,7 +132,7 @@ def _from_npz(source: Path) -> TabularMDP:
         kernel,
         arrays["rewards"],
         arrays["initial"],
-        int(horizon),
+        int(arrays["horizon"]),
         pair_state=arrays["pair_state"],
         pair_action=arrays["pair_action"],
         name=name,
@@ -124,12 +140,53 @@ def _from_npz(source: Path) -> TabularMDP:
     )
 
 
+def _read_arrays(source: Path, archive: Archive) -> dict[str, Any]:
+    """The arrays of the format and no others, once their shapes fit one another."""
+    if "format" not in archive or "version" not in archive:
+        _check_header(source, {})
+    missing = [key for key in _ARRAYS if key not in archive]
+    if missing:
+        raise UnreadableFile(f"{source.name} lacks the array {missing[0]!r}: see the file format in the documentation")
+    wanted = _ARRAYS | {key: kind for key, kind in _OPTIONAL.items() if key in archive}
+    headers = archive.headers(wanted)
+    for key, (kind, axes) in wanted.items():
+        header = headers[key]
+        if header.dtype.kind not in _KINDS[kind] or len(header.shape) not in axes:
+            one = "one" if axes == (0,) else "a vector of"
+            raise UnreadableFile(f"{source.name}: {key} must be {one} {_words(kind, axes)}, got {header}")
+    _check_shapes(source, headers)
+    scalars = {key: archive.array(key, headers[key]).item() for key in ("format", "version")}
+    _check_header(source, scalars)
+    return {key: archive.array(key, header) for key, header in headers.items()}
+
+
+def _words(kind: str, axes: tuple[int, ...]) -> str:
+    if kind == "text":
+        return "text" if axes == (0,) else "texts"
+    return f"{kind} number" if axes == (0,) else f"{kind} numbers"
+
+
+def _check_shapes(source: Path, headers: dict[str, Header]) -> None:
+    """Whether the arrays can belong to one model, by their shapes alone."""
+    n_pairs, n_states = headers["indptr"].shape[0] - 1, headers["initial"].shape[0]
+    lengths = {"pair_state": n_pairs, "pair_action": n_pairs, "rewards": n_pairs, "indices": headers["data"].shape[0]}
+    lengths |= {"state_names": n_states} if "state_names" in headers else {}
+    for key, length in lengths.items():
+        if headers[key].shape[-1] != length:
+            other = {"indices": "data", "state_names": "initial"}.get(key, "indptr")
+            raise UnreadableFile(
+                f"{source.name}: {key} has shape {headers[key].shape}, which does not fit {other} of shape "
+                f"{headers[other].shape}: see the file format in the documentation"
+            )
+    for key in ("name", "format", "state_names", "action_names"):
+        if key in headers and headers[key].dtype.itemsize > 4 * LONGEST_NAME:
+            raise UnreadableFile(f"{source.name}: {key} has more than {LONGEST_NAME} characters: shorten it")
+    if "action_names" in headers and headers["action_names"].shape[0] > MOST_ACTIONS:
+        raise UnreadableFile(f"{source.name}: action_names has more than {MOST_ACTIONS} entries")
+
+
 def _kernel(source: Path, arrays: dict[str, Any]) -> sp.csr_matrix:
     data, indices, indptr = (arrays[key] for key in ("data", "indices", "indptr"))
-    for key, array, kinds in (("indptr", indptr, "iu"), ("indices", indices, "iu"), ("data", data, "iuf")):
-        if array.ndim != 1 or array.dtype.kind not in kinds:
-            what = "real" if "f" in kinds else "whole"
-            raise UnreadableFile(f"{source.name}: {key} must be a vector of {what} numbers, got {_about(array)}")
     n_pairs, n_states = indptr.size - 1, arrays["initial"].size
     outside = (indices < 0) | (indices >= n_states)
     if outside.any():
@@ -145,10 +202,6 @@ def _kernel(source: Path, arrays: dict[str, Any]) -> sp.csr_matrix:
     except (ValueError, TypeError) as error:
         raise UnreadableFile(f"{source.name} holds no valid CSR kernel: {error}") from None
     return kernel
-
-
-def _about(array: Any) -> str:
-    return f"{array.dtype} of shape {array.shape}" if array.ndim else f"{array.item()!r:.40}"
 
 
 # ---------------------------------------------------------------------- JSON
@@ -179,16 +232,14 @@ def _to_json(mdp: TabularMDP) -> dict[str, Any]:
 
 
 def _from_json(source: Path) -> TabularMDP:
-    try:
-        content = json.loads(source.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise UnreadableFile(f"cannot read {source.name}: it is not valid JSON ({error})") from None
+    content = read_json(source)
     if not isinstance(content, dict):
         raise UnreadableFile(f'cannot read {source.name}: the top level must be an object with "format": "{FORMAT}"')
     _check_header(source, content)
     try:
-        number, pairs = _Number(content["states"]), content["pairs"]
-        action_names = None if content.get("actions") is None else [str(a) for a in content["actions"]]
+        number, pairs = _Number(content["states"], content["initial"]), content["pairs"]
+        actions = content.get("actions")
+        action_names = None if actions is None else _names(actions, "actions", MOST_ACTIONS)
         rows = [i for i, pair in enumerate(pairs) for _ in pair["next"]]
         columns = [number.state(entry[0], i, "leads to") for i, pair in enumerate(pairs) for entry in pair["next"]]
         values = [number.real(entry[1], i, "probability") for i, pair in enumerate(pairs) for entry in pair["next"]]
@@ -200,27 +251,37 @@ def _from_json(source: Path) -> TabularMDP:
             "H": content["horizon"],
             "pair_state": [number.state(pair["state"], i, "belongs to") for i, pair in enumerate(pairs)],
             "pair_action": [number.action(pair["action"], i) for i, pair in enumerate(pairs)],
+            "name": _names([content.get("name", source.stem)], "name", 1)[0],
         }
     except KeyError as error:
         raise UnreadableFile(f"{source.name} lacks the key {error}: see the file format in the documentation") from None
-    except (TypeError, ValueError, IndexError, OverflowError) as error:
+    except (TypeError, ValueError, IndexError, OverflowError, RecursionError) as error:
         raise UnreadableFile(f"{source.name} does not follow the file format: {error}") from None
-    return TabularMDP(
-        **arguments,
-        name=str(content.get("name", source.stem)),
-        state_names=number.names,
-        action_names=action_names,
-    )
+    return TabularMDP(**arguments, state_names=number.names, action_names=action_names)
+
+
+def _names(given: Any, what: str, most: int) -> list[str]:
+    """A list of names: texts, or numbers, which are then written out."""
+    if not isinstance(given, list) or len(given) > most:
+        raise ValueError(f'"{what}" must be a list of at most {most} names, got {given!r:.40}')
+    for name in given:
+        if isinstance(name, bool) or not isinstance(name, str | int | float):
+            raise ValueError(f'"{what}" holds the name {name!r:.40}: write a text')
+        if isinstance(name, str) and len(name) > LONGEST_NAME:
+            raise ValueError(f'"{what}" holds a name of {len(name)} characters: at most {LONGEST_NAME} are read')
+    return [str(name) for name in given]
 
 
 class _Number:
     """Reads the numbers of a JSON file: a ValueError names the pair whose entry is none, or names no state."""
 
-    def __init__(self, states: Any) -> None:
-        self.names = [str(name) for name in states] if isinstance(states, list) else None
+    def __init__(self, states: Any, initial: Any) -> None:
+        self.names = _names(states, "states", LARGEST_TEXT) if isinstance(states, list) else None
         found = len(states) if isinstance(states, list) else whole(states)
         if found is None or found < 1:
             raise ValueError(f'"states" must be a list of names or their number, at least 1, got {states!r:.40}')
+        if isinstance(initial, list) and len(initial) != found:  # before arrays are made for so many states
+            raise ValueError(f'there are {found} states, but "initial" has {len(initial)} entries: give one for each')
         self.n_states = found
 
     def state(self, value: Any, pair: int, verb: str) -> int:
@@ -238,8 +299,10 @@ class _Number:
 
     def action(self, value: Any, pair: int) -> int:
         found = whole(value)
-        if found is None or found < 0:
-            raise ValueError(f"pair {pair} has the action {value!r:.40}: write its number, 0, 1, …")
+        if found is None or not 0 <= found < MOST_ACTIONS:
+            raise ValueError(
+                f"pair {pair} has the action {value!r:.40}: write its number, 0, 1, …, below {MOST_ACTIONS}"
+            )
         return found
 
     def real(self, value: Any, pair: int, what: str) -> float:
@@ -264,8 +327,9 @@ class _Number:
 def _check_header(source: Path, header: dict[str, Any]) -> None:
     if header.get("format") != FORMAT:
         raise UnreadableFile(f'{source.name} is not an MDP of ours: it must say "format": "{FORMAT}"')
-    if header.get("version") != VERSION:
+    version = header.get("version")
+    if type(version) is not int or version != VERSION:  # true equals 1, and so does 1.0
         raise UnreadableFile(
-            f"{source.name} has format version {header.get('version')!r}, this release reads version {VERSION}: "
+            f"{source.name} has format version {version!r:.40}, this release reads version {VERSION}: "
             f"save it again with this release"
         )

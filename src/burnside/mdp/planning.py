@@ -11,11 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from burnside._types import AnyArray, FloatArray, IntArray
-from burnside.errors import InvalidParameter
+from burnside.errors import InvalidParameter, ModelTooLarge
 from burnside.mdp._checks import needs_table
 from burnside.mdp.tabular import TabularMDP
 
 __all__ = ["Solution", "evaluate", "policy_return", "solve", "solve_discounted"]
+
+#: Entries of the largest table of values, times by states; 2 GB.
+MOST_VALUES = 2**28
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ def solve(mdp: TabularMDP, *, keep_q: bool = False) -> Solution:
     ((21, 400), 10.0)
     """
     needs_table(mdp, "solve")
+    _check_size(mdp)
     V = np.zeros((mdp.H + 1, mdp.n_states))
     policy = np.empty((mdp.H, mdp.n_states), dtype=np.int64)
     Q = np.empty((mdp.H, mdp.n_pairs)) if keep_q else None
@@ -54,6 +58,16 @@ def solve(mdp: TabularMDP, *, keep_q: bool = False) -> Solution:
         if Q is not None:
             Q[t] = q
     return Solution(V, policy, float(mdp.p0 @ V[0]), Q)
+
+
+def _check_size(mdp: TabularMDP) -> None:
+    """Say before it begins that a table of values over all times will not do."""
+    entries = (mdp.H + 1) * mdp.n_states
+    if entries > MOST_VALUES:
+        raise ModelTooLarge(
+            f"the values of {mdp.n_states} states at {mdp.H} times are {entries:.3g} numbers, more than the "
+            f"{MOST_VALUES} that planning makes: give a shorter horizon or a smaller model"
+        )
 
 
 def first_best(mdp: TabularMDP, q: FloatArray, v: FloatArray) -> IntArray:
@@ -72,6 +86,7 @@ def evaluate(mdp: TabularMDP, policy: AnyArray) -> FloatArray:
     True
     """
     needs_table(mdp, "evaluate")
+    _check_size(mdp)
     policy = np.asarray(policy)
     deterministic = policy.dtype.kind in "iu"
     expected = (mdp.H, mdp.n_states if deterministic else mdp.n_pairs)

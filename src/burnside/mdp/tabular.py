@@ -22,6 +22,8 @@ Names = Sequence[str] | Callable[[int], str] | None
 
 #: Rows of the kernel and p₀ must sum to one this closely. Nothing is renormalised silently.
 SUM_TOLERANCE = 1e-8
+#: Labels of actions are below this: a model has few of them, and a large one in a file is a mistake that costs memory.
+MOST_ACTIONS = 2**20
 
 
 class TabularMDP:
@@ -285,6 +287,8 @@ def _name(names: Names, i: int, prefix: str) -> str:
 def _horizon(H: int) -> int:
     if isinstance(H, bool) or not isinstance(H, (int, np.integer)) or H < 1:
         raise InvalidModel(f"the horizon H must be a whole number of at least 1, got {H!r}")
+    if H >= 2**63:
+        raise InvalidModel(f"the horizon H must be below 2**63, got a number of {len(str(H))} digits")
     return int(H)
 
 
@@ -348,18 +352,20 @@ def _rewards(R: ArrayLike, H: int, n_pairs: int) -> FloatArray:
         raise InvalidModel(
             f"R must have shape ({n_pairs},) or, if rewards depend on time, ({H}, {n_pairs}); got {array.shape}"
         )
+    largest = float(np.abs(array).max(initial=0.0))
+    if not np.isfinite(2.0 * H * largest):  # the difference of two returns would be no number
+        raise InvalidModel(f"rewards of up to {largest:g} over a horizon of {H} overflow: scale them down")
     return array
 
 
-def _indices(values: ArrayLike, what: str, n_pairs: int, below: int | None) -> AnyArray:
+def _indices(values: ArrayLike, what: str, n_pairs: int, below: int) -> AnyArray:
     array = np.asarray(values)
     if array.shape != (n_pairs,) or array.dtype.kind not in "iu":
         raise InvalidModel(
             f"{what} must hold one whole number per pair ({n_pairs}), got {array.dtype} of shape {array.shape}"
         )
-    if array.min() < 0 or (below is not None and array.max() >= below):
-        limit = "0" if below is None else f"0..{below - 1}"
-        raise InvalidModel(f"{what} must lie in {limit}…, got values from {array.min()} to {array.max()}")
+    if array.min() < 0 or array.max() >= below:
+        raise InvalidModel(f"{what} must lie in 0…{below - 1}, got values from {array.min()} to {array.max()}")
     return array.astype(np.int32 if array.max() < 2**31 else np.int64)
 
 
@@ -380,7 +386,7 @@ def _pairs(
             raise InvalidModel("pair_state is not sorted: sort the pairs by state, or pass pair_action as well")
         first = np.searchsorted(states, states)
         pair_action = np.arange(n_pairs) - first
-    return states, _indices(pair_action, "pair_action", n_pairs, None)
+    return states, _indices(pair_action, "pair_action", n_pairs, MOST_ACTIONS)
 
 
 def _pair_order(states: AnyArray, actions: AnyArray) -> AnyArray | None:
