@@ -10,9 +10,9 @@ JSON (UTF-8)::
 
 A reward is a number, or a list of H numbers if rewards depend on time; ``next`` lists ``[state, probability]``.
 
-npz (as ``numpy.savez`` writes it): ``format`` = "burnside-mdp", ``version`` = 1, ``horizon``, ``name``, ``initial``, ``rewards``
-(pairs,) or (H, pairs), ``pair_state``, ``pair_action``, and the kernel in CSR form ``indptr``, ``indices``, ``data``;
-optionally ``state_names`` and ``action_names`` as arrays of strings.
+npz (as ``numpy.savez`` writes it): ``format`` = "burnside-mdp", ``version`` = 1, ``horizon``, ``name``, ``initial``,
+``rewards`` (pairs,) or (H, pairs), ``pair_state``, ``pair_action``, and the kernel in CSR form ``indptr``, ``indices``,
+``data``; optionally ``state_names`` and ``action_names`` as arrays of strings.
 """
 
 from __future__ import annotations
