@@ -26,6 +26,7 @@ LAYERS: list[tuple[str, ...]] = [
         "_terminal",
         "_wrappers",
     ),
+    ("stats",),
     ("groups",),
     ("mdp",),
     ("theory",),
@@ -37,7 +38,6 @@ LAYERS: list[tuple[str, ...]] = [
     ("agents",),
     ("search",),
     ("runs",),
-    ("stats",),
     ("experiments",),
     ("report",),
     ("burnside",),  # the root __init__: a lazy façade over everything below, which only the top may import

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from burnside.errors import InvalidParameter, UnknownName
+from burnside.errors import UnknownName
 from burnside.experiments.planar import PRESETS, Planar
 from burnside.experiments.planar.analysis import Extent, cover_rows, finetune_curves, ratios, saving, table
 from burnside.experiments.planar.run import _arrived
@@ -44,7 +44,8 @@ def test_the_table(smoke: Path) -> None:
     ]
     assert len({tuple(row) for row in rows}) == 1
     assert rows[0]["solved"] == 0 and rows[0]["restricted_mean"] == 200  # nobody arrives in 200 episodes
-    assert rows[0]["ratio"] == 1 and rows[2]["ratio"] is None
+    assert rows[0]["ratio"] is None and rows[0]["ratio_bound"] == "not decided"  # in neither frame
+    assert rows[2]["ratio_bound"] is None
     assert all(0 <= r["success_mean"] <= 1 for r in rows)
     curves = finetune_curves(read_results(smoke))
     assert [c.arm for c in curves] == ["world", "robot"] and curves[0].env_steps[0] == 0
@@ -66,12 +67,32 @@ def test_savings_are_read_off_the_worlds_curve() -> None:
     rows = [row("world", 10, 0.1), row("world", 1000, 0.9), row("robot", 10, 0.5), row("robot", 20, 0.95)]
     results = Results(rows, (), {})
     found = saving(results, "push", 10, "robot")
-    assert found is not None and found[0] == pytest.approx(10) and not found[1]  # 0.5 is half-way: 100 demonstrations
-    assert saving(results, "push", 20, "robot") == (pytest.approx(50.0), "at least")
+    assert found is not None and found.at == pytest.approx(10) and not found.bound  # 0.5 is half-way: 100 of them
+    assert saving(results, "push", 20, "robot") == (pytest.approx(50.0), None, None, "at least")
     assert saving(results, "push", 10, "world") is None
     flat = Results([*rows, row("world", 3000, 0.9), row("relative", 10, 0.9), row("relative", 100, 0.01)], (), {})
-    assert saving(flat, "push", 10, "relative") == (pytest.approx(100.0), "")  # where the plateau begins, not its end
-    assert saving(flat, "push", 100, "relative") == (pytest.approx(0.1), "at most")
+    assert saving(flat, "push", 10, "relative") == (
+        pytest.approx(100.0),
+        None,
+        None,
+        "",
+    )  # where the plateau begins, not its end
+    assert saving(flat, "push", 100, "relative") == (pytest.approx(0.1), None, None, "at most")
+
+
+def test_savings_have_limits_over_seeds() -> None:
+    rates = {("world", 10): (0.1, 0.12, 0.08), ("world", 1000): (0.9, 0.92, 0.88), ("robot", 10): (0.5, 0.52, 0.54)}
+    rows = [
+        {"kind": "imitation", "task": "push", "arm": arm, "demos": demos, "seed": seed, "success": rate}
+        for (arm, demos), by_seed in rates.items()
+        for seed, rate in enumerate(by_seed)
+    ]
+    found = saving(Results(rows, (), {}), "push", 10, "robot")
+    assert found is not None and found.low is not None and found.high is not None
+    assert 5 < found.low < found.at < found.high < 25
+    alone = [row | {"seed": 7} if row["arm"] == "robot" and row["seed"] == 0 else row for row in rows]
+    fewer = saving(Results([r for r in alone if r["arm"] == "world" or r["seed"] == 7], (), {}), "push", 10, "robot")
+    assert fewer is not None and fewer.low is None and fewer.at == pytest.approx(10)  # no seed in common
 
 
 def test_ratios_of_what_there_is() -> None:
@@ -81,10 +102,9 @@ def test_ratios_of_what_there_is() -> None:
 
     some = [row("world", 0), row("world", 1), row("relative", 1), row("robot", 0)]
     found = ratios(Results(some, ("robot, seed 1",), {}), "push", 0.0, 0.0)
-    assert list(found) == ["world"] and found["world"].ratio == 2 and found["world"].seeds == (0,)
+    assert list(found) == ["world", "relative"] and found["world"].value == pytest.approx(2)
+    assert found["world"].seeds == (2, 1) and found["world"].single_seed and found["world"].low is None
     assert ratios(Results(some[:3], ("robot",), {}), "push", 0.0, 0.0) == {}
-    with pytest.raises(InvalidParameter, match="without a partner"):
-        ratios(Results(some, (), {}), "push", 0.0, 0.0)
 
 
 def test_the_cover_of_the_quotient_does_not_grow_with_the_spread() -> None:

@@ -3,8 +3,10 @@
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,10 +17,10 @@ from burnside.envs.ring import RingSpec
 from burnside.errors import UnknownName, UnreadableFile
 from burnside.experiments.registry import EXPERIMENTS
 from burnside.experiments.ring1d import PAPER, PRESETS, Ring1D
-from burnside.experiments.ring1d.analysis import by_rule, growth, ratios, table, times
+from burnside.experiments.ring1d.analysis import by_rule, growth, ratios, returns_by_part, table, times
 from burnside.experiments.ring1d.players import Player, make_player
 from burnside.experiments.ring1d.run import _pack, _row, _unpack
-from burnside.report.ring1d import curves_plot, times_plot
+from burnside.report.ring1d import curves_plot, returns_plot, times_plot
 from burnside.runs import read_results, sweep
 
 
@@ -120,14 +122,60 @@ def test_table_and_its_readings(smoke: Path) -> None:
     assert set(by_rule(smoke)) == {"train95", "train90", "greedy95"}
     results = read_results(smoke)
     assert times(results, 5, "baseline").censored == 2
-    assert ratios(results)[5].ratio == 1 and growth(results, "baseline") is None
+    assert ratios(results)[5].bound == "not decided" and growth(results, "baseline") is None
     some = [row for row in results.rows if row["condition"] == "baseline" or row["seed"] == 0]
-    assert ratios(replace(results, rows=some, missing=("canonical, seed 1",)))[5].seeds == (0,)
+    assert ratios(replace(results, rows=some, missing=("canonical, seed 1",)))[5].seeds == (2, 1)
+
+
+def test_steps_at_the_end_of_the_budget_are_averaged_not_cut(smoke: Path) -> None:
+    """All runs are censored here: the mean of their steps, where a restricted mean would be the fewest of any seed."""
+    results = read_results(smoke)
+    for row in table(smoke):
+        ends = [r["total_steps"] for r in results.rows if r["condition"] == row["condition"]]
+        assert row["steps_mean"] == np.mean(ends) > min(ends) and row["steps_se"] > 0
+        assert row["steps_low"] < row["steps_mean"] < row["steps_high"]
+
+
+def test_returns_by_tenth_show_whether_training_helps(smoke: Path) -> None:
+    results = read_results(smoke)
+    parts = returns_by_part(results)[5, "baseline"]
+    columns = results.table("episodes")
+    mine = (columns["condition"] == "baseline") & (columns["seed"] == 1)
+    assert parts.shape == (2, 10) and parts[1, 0] == pytest.approx(columns["returns"][mine][:15].mean())
+    row = table(smoke)[0]
+    assert row["returns"] == pytest.approx(parts.mean(axis=0))
+    assert row["late_change"] == pytest.approx((parts[:, 9] - parts[:, 4]).mean())
+
+
+def test_a_collapse_is_said_in_the_report(tmp_path: Path) -> None:
+    """A learner whose return falls again: the report says that its censored runs are no measure of samples."""
+    from burnside.report.page import Page
+    from burnside.report.ring1d import show
+    from burnside.runs import Cell, Context
+
+    class Falls(Ring1D):
+        def run_cell(self, cell: Cell, context: Context) -> Mapping[str, Any]:
+            rises = np.linspace(0, 9, 100)
+            runs = [rises if cell.config["condition"] == "canonical" else 8 - rises + 0.3 * s for s in cell.seeds]
+            seeds = np.repeat(np.array(cell.seeds, dtype=np.int32), 100)
+            context.save("episodes", {"seed": seeds, "returns": np.concatenate(runs), "lengths": np.ones(200)})
+            reached = {"train95": 100, "train90": 100, "greedy95": 100}
+            flags = {f"{rule}_solved": cell.config["condition"] == "canonical" for rule in reached}
+            steps = {f"{rule}_steps": 1_000 for rule in reached}
+            base = {"optimum": 9.0, "total_steps": 1_000}
+            return {"rows": [{"seed": s, **reached, **flags, **steps, **base} for s in cell.seeds]}
+
+    assert sweep(Falls(), "smoke", tmp_path, workers=0, progress="none").ok
+    page = Page("ring1d", lead="a test")
+    page.section("ring1d", id="ring1d")
+    show(page, tmp_path, "test", tmp_path)
+    text = page.render()
+    assert "baseline: the training return falls by" in text and "canonical: the training return falls" not in text
 
 
 def test_figures(smoke: Path, tmp_path: Path) -> None:
     results = read_results(smoke)
-    for figure in (times_plot(results), curves_plot(results)):
+    for figure in (times_plot(results), curves_plot(results), returns_plot(results)):
         assert all(path.stat().st_size > 60 for path in figure.save(tmp_path))
     assert "censored" in times_plot(results).caption
 

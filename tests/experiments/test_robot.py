@@ -79,11 +79,10 @@ def test_rates_are_pooled_and_gains_paired() -> None:
     key = ("stack-three", "state", 500, "world")
     found = _imitation_row(results, key)
     assert found["successes"] == 75 and found["success"] == 0.5 and found["inside_gate"] == 2
-    assert found["success_low"] == pytest.approx(0.4209, abs=1e-4)  # Wilson, 75 of 150
-    assert found["seed_low"] == pytest.approx(0.2) and found["seed_high"] == pytest.approx(0.9)
+    assert found["success_low"] < 0.2 and found["success_high"] > 0.8  # 75 of 150 alone would be 42 to 58 %
     tuned = _finetune_row(results, key)
     assert tuned["seeds"] == 2 and tuned["before"] == 0.3 and tuned["success"] == 0.4
-    assert tuned["gain"] == pytest.approx(0.1) and tuned["gain_low"] == 0 and tuned["gain_high"] == pytest.approx(0.2)
+    assert tuned["gain"] == pytest.approx(0.1) and tuned["gain_low"] < 0 < tuned["gain_high"]
 
 
 def test_curves() -> None:
@@ -107,6 +106,7 @@ def test_curves() -> None:
     assert fewer.mean.tolist() == [0.1, 1.0] and fewer.seeds == 1
     assert curve.env_steps.tolist() == [0, 110] and curve.mean.tolist() == [0.3, 0.6] and curve.seeds == 2
     assert (curve.low < curve.mean).all() and (curve.mean < curve.high).all()
+    assert np.isnan(fewer.low).all()  # one seed
 
 
 def test_without_the_simulator_the_part_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

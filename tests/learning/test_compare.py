@@ -2,13 +2,13 @@
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 from burnside.errors import InvalidParameter, NotVerified, UnknownName
 from burnside.learning import compare, learn
-from burnside.learning.compare import bootstrap_ratio
 from burnside.mdp import Symmetry, quotient, zoo
 from burnside.theory.audit import paper_factor, reachable_sizes
 
@@ -50,7 +50,7 @@ def test_what_the_command_line_needs_is_in_the_dictionary() -> None:
         "capped",
     }
     assert [len(found["mistakes"][side]) for side in ("M", "quotient")] == [3, 3]
-    assert set(found["ratio"]) == {"mean", "low", "high"}
+    assert set(found["ratio"]) == {"mean", "low", "high", "bound"}
     assert found["ratio"]["mean"] == pytest.approx(
         np.sum(found["mistakes"]["M"]) / np.sum(found["mistakes"]["quotient"])
     )
@@ -78,16 +78,23 @@ def test_factors() -> None:
 
 def test_no_mistakes_on_either_side_is_no_ratio() -> None:
     found = compare(zoo.hypercube(3, horizon=1), "S", seeds=2)
-    assert math.isnan(found.ratio.mean) and found.to_dict()["ratio"]["mean"] is None
-    assert bootstrap_ratio([3, 5], [0, 0]).mean == math.inf
+    assert math.isnan(found.ratio.value) and found.to_dict()["ratio"]["mean"] is None
 
 
-def test_the_bootstrap_is_seeded_and_ordered() -> None:
-    rng = np.random.default_rng(0)
-    m, q = rng.poisson(300, 10).tolist(), rng.poisson(30, 10).tolist()
-    a, b = bootstrap_ratio(m, q), bootstrap_ratio(m, q)
-    assert a == b and a.low < a.mean < a.high
-    assert a.low < 10 < a.high
+def test_runs_that_spent_their_budget_make_the_ratio_a_bound() -> None:
+    """On M alone the ratio can only grow; on both it is not decided."""
+    ring = zoo.slip_ring(5)
+    options: dict[str, Any] = {"width": "heuristic", "scale": 1.0, "seeds": 3, "min_episodes": 10}
+    whole = compare(ring, "Z", **options)
+    assert whole.ratio.bound == "" and whole.ratio.high is not None
+    cap = max(run.episodes for run in whole.on_quotient)
+    assert cap < min(run.episodes for run in whole.on_m)
+    cut = compare(ring, "Z", **options, max_episodes=cap)
+    assert all(run.capped for run in cut.on_m) and not any(run.capped for run in cut.on_quotient)
+    assert cut.ratio.bound == "at least" and cut.ratio.low is not None and cut.ratio.high is None
+    assert cut.to_dict()["ratio"] == {"mean": cut.ratio.value, "low": cut.ratio.low, "high": None, "bound": "at least"}
+    both = compare(ring, "Z", **options, max_episodes=60)
+    assert both.ratio.bound == "not decided" and both.ratio.low is None and both.ratio.value > 0
 
 
 def test_bad_input_gets_one_clear_sentence() -> None:
@@ -113,13 +120,13 @@ def test_bad_input_gets_one_clear_sentence() -> None:
 def test_the_ring_saves_about_n() -> None:
     for n, c, seeds, cap in ((5, 1.0, 10, 200_000), (10, 0.5, 4, 20_000)):
         found = compare(zoo.slip_ring(n), "Z", width="heuristic", scale=c, seeds=seeds, max_episodes=cap)
-        assert 0.6 * n <= found.ratio.mean <= 1.8 * n, found.to_dict()
+        assert 0.6 * n <= found.ratio.value <= 1.8 * n, found.to_dict()
 
 
 @pytest.mark.probe
 def test_a_fixed_goal_saves_nothing() -> None:
     found = compare(zoo.slip_ring(10, goal="fixed"), "Z", width="heuristic", scale=0.3, seeds=10)
-    assert 0.7 <= found.ratio.mean <= 1.7
+    assert 0.7 <= found.ratio.value <= 1.7
     errors = found.errors
     assert errors["reachable"] is not None and errors["order"] is not None
     assert errors["reachable"] < errors["order"]

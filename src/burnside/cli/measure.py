@@ -100,8 +100,16 @@ def _show(found: Comparison) -> None:
     for seed, on_m, on_quotient in zip(plain["seeds"], mistakes["M"], mistakes["quotient"], strict=True):
         rows.add_row(str(seed), str(on_m), str(on_quotient))
     console.print(rows)
-    low, high = number(found.ratio.low), number(found.ratio.high)
-    console.print(f"ratio of means: {number(found.ratio.mean)}   (95 % bootstrap interval {low} to {high})")
+    ratio = found.ratio
+    if ratio.low is not None and ratio.high is not None:
+        interval = f"95 % interval {number(ratio.low)} to {number(ratio.high)}"
+    elif ratio.bound == "at least" and ratio.low is not None:
+        interval = f"runs on M spent their budget: 95 % lower limit {number(ratio.low)}, no upper one"
+    elif ratio.bound == "at most" and ratio.high is not None:
+        interval = f"runs on the quotient spent their budget: 95 % upper limit {number(ratio.high)}, no lower one"
+    else:
+        interval = "not decided: runs of both spent their budget" if ratio.bound else "no interval"
+    console.print(f"ratio of means: {number(ratio.value)}   ({interval})")
     predictions = table("prediction", "factor", "off by")
     names = {
         "reachable": "joint orbits, reachable",
@@ -113,10 +121,10 @@ def _show(found: Comparison) -> None:
         value, off = getattr(found, key), found.errors[key]
         predictions.add_row(label, number(value), "–" if off is None or not math.isfinite(off) else f"{off:.2f}×")
     console.print(predictions)
-    if not found.ratio.mean > 0 or math.isinf(found.ratio.mean):
+    if not ratio.value > 0 or math.isinf(ratio.value):
         console.print("a side made no mistake, so there is no ratio: give a smaller ε")
     capped = plain["capped"]["M"] + plain["capped"]["quotient"]
     if capped:
         console.print(f"{capped} runs spent their budget before the plateau: rare late mistakes may be missing there")
     if len(plain["seeds"]) < 2:
-        console.print("a single seed: the interval means nothing")
+        console.print("a single seed: there is no interval")

@@ -134,8 +134,10 @@ class Table:
         if self.json:
             print_json({"experiment": self.experiment, "rows": rows})
             return 0
-        # intervals and flags would make the table too wide to read; --json has them
-        headers = [key for key in dict.fromkeys(key for row in rows for key in row) if not key.endswith(_DETAILS)]
+        # intervals, flags and curves would make the table too wide to read; --json has them
+        curves = {key for row in rows for key, value in row.items() if isinstance(value, list)}
+        keys = dict.fromkeys(key for row in rows for key in row)
+        headers = [key for key in keys if key not in curves and not key.endswith(_DETAILS)]
         shown = table(*headers)
         for row in rows:
             shown.add_row(*(_text(row.get(key)) for key in headers))

@@ -10,16 +10,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from burnside._types import FloatArray
 from burnside.errors import InvalidParameter
-from burnside.learning.learn import generator, learn
+from burnside.learning.learn import learn
 from burnside.learning.learners import Learner, make_learner
 from burnside.learning.run import Run
 from burnside.learning.world import World
 from burnside.mdp import Symmetry, TabularMDP, quotient
+from burnside.stats.ratios import Ratio, means_ratio
 from burnside.theory.audit import paper_factor, reachable_sizes
 
-__all__ = ["Archive", "Comparison", "Ratio", "bootstrap_ratio", "compare"]
+__all__ = ["Archive", "Comparison", "compare"]
 
 Progress = Callable[[int, int], object]
 
@@ -34,17 +34,8 @@ class Archive(Protocol):
         """Keep a finished run."""
 
 
-#: Streams of random numbers: runs on M, runs on M̄, and the bootstrap.
-ON_M, ON_QUOTIENT, BOOTSTRAP = 0, 1, 2
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """Ratio of mean mistakes with its 95 % bootstrap interval over seeds."""
-
-    mean: float
-    low: float
-    high: float
+#: Streams of random numbers: runs on M, and runs on M̄.
+ON_M, ON_QUOTIENT = 0, 1
 
 
 @dataclass(frozen=True)
@@ -54,7 +45,7 @@ class Comparison:
     Attributes:
         name: the model.
         on_m, on_quotient: the runs, one per seed.
-        ratio: mean mistakes on M over mean mistakes on M̄, with its interval.
+        ratio: mean mistakes on M over mean mistakes on M̄, with its interval; where runs spent their budget, a bound.
         joint: ``|S×A| / |(S×A)/G|``.
         reachable: the same on the pairs an episode can meet: what a learner on M really has to learn more.
         order: ``|G|``, None if unknown.
@@ -79,11 +70,11 @@ class Comparison:
     def errors(self) -> dict[str, float | None]:
         """How far each prediction is off, as a factor ≥ 1 (ratio over prediction or the inverse)."""
         predictions = {"joint": self.joint, "reachable": self.reachable, "order": self.order, "paper": self.paper}
-        return {key: _off(self.ratio.mean, value) for key, value in predictions.items()}
+        return {key: _off(self.ratio.value, value) for key, value in predictions.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; what is not a finite number becomes None."""
-        ratio = {"mean": self.ratio.mean, "low": self.ratio.low, "high": self.ratio.high}
+        ratio = {"mean": self.ratio.value, "low": self.ratio.low, "high": self.ratio.high}
         first = self.on_m[0]
         return {
             "model": self.name,
@@ -106,7 +97,7 @@ class Comparison:
                 "M": sum(run.capped for run in self.on_m),
                 "quotient": sum(run.capped for run in self.on_quotient),
             },
-            "ratio": {key: _finite(value) for key, value in ratio.items()},
+            "ratio": {key: _finite(value) for key, value in ratio.items()} | {"bound": self.ratio.bound},
             "joint": self.joint,
             "reachable": self.reachable,
             "order": self.order,
@@ -149,7 +140,7 @@ def compare(
 
     >>> from burnside.mdp import zoo
     >>> c = compare(zoo.slip_ring(5), "Z", width="heuristic", seeds=2)
-    >>> c.joint, c.reachable, c.order, c.paper, c.ratio.mean > 2
+    >>> c.joint, c.reachable, c.order, c.paper, c.ratio.value > 2
     (5.0, 5.0, 5, 5.0, True)
     """
     group = symmetry if isinstance(symmetry, Symmetry) else mdp.symmetry(symmetry)
@@ -187,7 +178,7 @@ def compare(
         mdp.name,
         on_m,
         on_quotient,
-        bootstrap_ratio([r.mistakes() for r in on_m], [r.mistakes() for r in on_quotient], seed=numbers[0]),
+        _ratio(on_m, on_quotient),
         reduced.reduction.pair_factor,
         met["pairs"] / met["quotient_pairs"],
         group.order,
@@ -223,23 +214,11 @@ def _seed_list(seeds: int | Sequence[int]) -> list[int]:
     return numbers
 
 
-def bootstrap_ratio(on_m: Sequence[int], on_quotient: Sequence[int], *, seed: int = 0, draws: int = 10_000) -> Ratio:
-    """Ratio of means with a 95 % percentile interval, both sides resampled over seeds; a single seed has none (NaN).
-
-    >>> bootstrap_ratio([10, 10], [5, 5]), bootstrap_ratio([10], [5])
-    (Ratio(mean=2.0, low=2.0, high=2.0), Ratio(mean=2.0, low=nan, high=nan))
-    """
-    rng = generator(seed, BOOTSTRAP)
-    sides: list[FloatArray] = [np.asarray(side, dtype=np.float64) for side in (on_m, on_quotient)]
-    means = [side[rng.integers(side.size, size=(draws, side.size))].mean(axis=1) for side in sides]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = means[0] / means[1]
-        mean = np.divide(sides[0].mean(), sides[1].mean())
-    usable = ratios[~np.isnan(ratios)]
-    if usable.size == 0 or min(side.size for side in sides) == 1:
-        return Ratio(float(mean), math.nan, math.nan)
-    low, high = np.quantile(usable, [0.025, 0.975], method="nearest")
-    return Ratio(float(mean), float(low), float(high))
+def _ratio(on_m: Sequence[Run], on_quotient: Sequence[Run]) -> Ratio:
+    """Means, because a seed may make no mistake. A run that spent its budget may have had mistakes to come."""
+    sides = (on_m, on_quotient)
+    first, second = ({run.seed: float(run.mistakes()) for run in side} for side in sides)
+    return means_ratio(first, second, censored=(sum(r.capped for r in on_m), sum(r.capped for r in on_quotient)))
 
 
 def _off(measured: float, predicted: float | None) -> float | None:

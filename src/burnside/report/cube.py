@@ -12,8 +12,9 @@ from burnside.report.parts import Report, run_sweep
 from burnside.report.plots import Plot, plot
 from burnside.report.tables import number, plus_minus
 from burnside.runs import Results, committed, read_results
+from burnside.stats import bound_text
 
-__all__ = ["cube_part", "curve_plot", "depth_plot", "label_plot", "show"]
+__all__ = ["cube_part", "curve_plot", "depth_plot", "label_plot", "show", "worth_text"]
 
 _COLOURS = {
     "baseline": "#d55e00",
@@ -65,11 +66,13 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
         f"{caption}. Error on held-out states after regression on exact distances",
     )
     page.table(
-        ["N", "arm", "states", "seeds", "RMSE ± SE", "95 %", "greedy", "beam: mean ± SD", "± SE", "length", "paper"],
+        ["N", "arm", "states", "seeds", "RMSE ± SE", "95 %", "minus the baseline's", "greedy", "95 %",
+         "beam: mean ± SD", "± SE", "95 %", "minus the baseline's", "length", "paper"],
         [_davi_cells(row) for row in rows if row["kind"] == "davi"],
         f"{caption}. Value iteration: error, and percentages solved by greedy play (states at exact depths) and by "
-        f"beam search (random scrambles); the paper's Table 2 has A* after full-scale training",
-    )
+        f"beam search (random scrambles); the paper's Table 2 has A* after full-scale training. Differences to the "
+        f"baseline are paired by seed; the length is that of the scrambles an arm solved, which differ",
+    )  # fmt: skip
     figures = [label_plot(results, suffix), depth_plot(results, suffix), curve_plot(results, suffix)]
     for figure in figures:
         if figure is not None:
@@ -85,12 +88,22 @@ def _error(row: dict[str, Any]) -> str:
     return f"{row['rmse']:.3f}" + ("" if row["rmse_se"] is None else f" ± {row['rmse_se']:.3f}")
 
 
+def worth_text(row: dict[str, Any]) -> str:
+    """What an arm is worth in labels, for people: of a bound its confidence limit, where there is one."""
+    low, high, bound = row["worth_low"], row["worth_high"], row["worth_bound"]
+    if bound:
+        limit = low if bound == "at least" else high
+        return bound_text(row["worth"] if limit is None else limit, bound, 1)
+    if low is None and high is None:
+        return f"{row['worth']:.1f}"
+    ends = ("?" if end is None else f"{end:.1f}" for end in (low, high))
+    return f"{row['worth']:.1f} ({'–'.join(ends)})"
+
+
 def _label_cells(row: dict[str, Any]) -> list[object]:
     worth = "–"
     if row["worth"] is not None:
-        worth = f"{row['worth_bound']} {row['worth']:.1f}".strip() + (
-            "" if row["worth_low"] is None else f" ({_interval(row['worth_low'], row['worth_high'], 1)})"
-        )
+        worth = worth_text(row)
     low, high = row["rmse_low"], row["rmse_high"]
     inputs = number(round(row["distinct_inputs"]))
     return [row["n"], row["labels"], row["arm"], row["seeds"], inputs, _error(row), _interval(low, high, 3), worth]
@@ -104,12 +117,23 @@ def _davi_cells(row: dict[str, Any]) -> list[object]:
         row["seeds"],
         _error(row),
         _interval(row["rmse_low"], row["rmse_high"], 3),
+        _gap(row, "rmse_gap", 3),
         f"{row['greedy_mean']:.1f} %",
+        _interval(row["greedy_low"], row["greedy_high"], 1),
         plus_minus(row["solved_mean"], row["solved_sd"]),
         number(row["solved_se"]),
+        _interval(row["solved_low"], row["solved_high"], 1),
+        _gap(row, "solved_gap", 1),
         number(None if row["solution_length"] is None else round(row["solution_length"], 1)),
         plus_minus(row["paper_mean"], row["paper_se"]),
     ]
+
+
+def _gap(row: dict[str, Any], name: str, digits: int) -> str:
+    if row[name] is None:
+        return "–"
+    ends = "" if row[f"{name}_low"] is None else f" ({_interval(row[f'{name}_low'], row[f'{name}_high'], digits)})"
+    return f"{row[name]:+.{digits}f}{ends}"
 
 
 def label_plot(results: Results, suffix: str = "") -> Plot | None:
@@ -193,7 +217,7 @@ def curve_plot(results: Results, suffix: str = "") -> Plot | None:
     ]
     caption = (
         "Fig. 4c: share of test states (all exact depths alike) that greedy play solves, against the states seen by "
-        "value iteration; mean over seeds, 95 % bootstrap band."
+        "value iteration; mean over seeds, Student's 95 % band."
     )
     headers = ("n", "arm", "seeds", "states", "greedy", "low", "high", "rmse")
     mark = "single seed" if min(c.seeds for c in found) < 2 else None

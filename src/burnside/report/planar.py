@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from burnside.report.parts import Report, run_sweep
 from burnside.report.plots import Plot, plot
 from burnside.report.tables import number
 from burnside.runs import Results, committed, read_results
+from burnside.stats import Ratio, bound_text
 
-__all__ = ["finetune_plot", "imitation_plot", "planar_part", "show", "spread_plot"]
+__all__ = ["finetune_plot", "imitation_plot", "planar_part", "ratio_text", "saving_text", "show", "spread_plot"]
 
 _COLOURS = {"world": "#d55e00", "relative": "#009e73", "robot": "#0072b2"}
 
@@ -50,11 +52,11 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
             "restricted mean",
             "median",
             "budget",
-            "times the robot's",
-            "95 %",
+            "times the robot's, 95 %",
         ],
         [_ppo_cells(row) for row in of["ppo"]],
-        f"{caption}. PPO: episodes until 90 % of the last 500 succeed; unsolved runs are censored at the budget",
+        f"{caption}. PPO: episodes until 90 % of the last 500 succeed; unsolved runs are censored at the budget, and "
+        f"the ratio of geometric means (Welch's t on logarithms) is then a lower limit",
     )
     page.table(
         ["task", "demonstrations", "arm", "seeds", "success", "95 %", "world needs, times as many"],
@@ -87,22 +89,39 @@ def _range(low: float | None, high: float | None, scale: float = 1.0, digits: in
     return "–" if low is None or high is None else f"{scale * low:.{digits}f} to {scale * high:.{digits}f}"
 
 
+def ratio_text(row: dict[str, Any], digits: int = 1) -> str:
+    """The ratio of a row for people; see :meth:`burnside.stats.Ratio.text`."""
+    if row["ratio_bound"] is None:
+        return "–"
+    value = math.nan if row["ratio"] is None else row["ratio"]
+    return Ratio(value, row["ratio_low"], row["ratio_high"], row["ratio_bound"], (0, 0)).text(digits)
+
+
+def saving_text(row: dict[str, Any]) -> str:
+    """How many times as many demonstrations the world's frame needs, for people."""
+    if row["saving"] is None:
+        return "–"
+    low, high, bound = row["saving_low"], row["saving_high"], row["saving_bound"]
+    if bound:
+        limit = low if bound == "at least" else high
+        return bound_text(row["saving"] if limit is None else limit, bound, 1)
+    if low is None and high is None:
+        return f"{row['saving']:.1f}"
+    return f"{row['saving']:.1f} ({'–'.join('?' if end is None else f'{end:.1f}' for end in (low, high))})"
+
+
 def _ppo_cells(row: dict[str, Any]) -> list[object]:
-    bound = "at least " if row["ratio_bound"] else ""
     return [
         *(row["task"], row["shift"], f"{row['turn']:.2f}", row["arm"], row["seeds"], f"{row['solved']:.0%}"),
-        number(round(row["restricted_mean"])),
+        number(None if row["restricted_mean"] is None else round(row["restricted_mean"])),
         number(row["median"]),
         row["budget"],
-        "–" if row["ratio"] is None else f"{bound}{row['ratio']:.1f}",
-        _range(row["ratio_low"], row["ratio_high"]),
+        ratio_text(row),
     ]
 
 
 def _imitation_cells(row: dict[str, Any]) -> list[object]:
-    more = "–"
-    if row["saving"] is not None:
-        more = f"{row['saving_bound']} {row['saving']:.1f}".strip()
+    more = saving_text(row)
     success = f"{row['success_mean']:.1%}"
     interval = _range(row["success_low"], row["success_high"], 100)
     return [row["task"], row["demos"], row["arm"], row["seeds"], success, interval, more]
@@ -176,7 +195,7 @@ def imitation_plot(rows: list[dict[str, Any]], suffix: str = "") -> Plot | None:
     headers = ("task", "demos", "arm", "seeds", "success", "low", "high")
     keys = ("task", "demos", "arm", "seeds", "success_mean", "success_low", "success_high")
     mark = "single seed" if min(r["seeds"] for r in mine) < 2 else None
-    caption = "Imitation: success on held-out scenes against the number of demonstrations, 95 % bootstrap over seeds."
+    caption = "Imitation: success on held-out scenes against the number of demonstrations, 95 % over seeds."
     data = [[r[key] for key in keys] for r in mine]
     return plot(f"imitation-planar{suffix}", caption, draw, headers, data, size=(4.2 * len(tasks), 3.4), watermark=mark)
 
@@ -202,7 +221,7 @@ def finetune_plot(results: Results, suffix: str = "") -> Plot | None:
         for c in found
         for point in zip(c.env_steps, c.mean, c.low, c.high, strict=True)
     ]
-    caption = "PPO over the denoising chain (Fig. 5 in small): success on held-out scenes, 95 % bootstrap over seeds."
+    caption = "PPO over the denoising chain (Fig. 5 in small): success on held-out scenes, Student's 95 % over seeds."
     headers = ("task", "arm", "seeds", "env_steps", "success", "low", "high")
     mark = "single seed" if min(c.seeds for c in found) < 2 else None
     return plot(f"fig5-planar{suffix}", caption, draw, headers, rows, watermark=mark)

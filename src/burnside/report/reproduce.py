@@ -129,8 +129,8 @@ def reproduce(
     page = Page(
         "Burnside: sample complexity under symmetry",
         lead=f"What this machine computed with the preset '{preset}'. Every table says how to get it again. "
-        "Intervals over seeds are percentile bootstraps, too narrow for few seeds: nominal 95 % is about 74 % with "
-        "three seeds, 83 % with five, 90 % with ten.",
+        "Intervals are 95 % over seeds: Student's t for means, Welch's t on logarithms for ratios of times, Wilson's "
+        "for rates with the seed as the unit.",
         tabs=True,
     )
     ledger_section(page, load())

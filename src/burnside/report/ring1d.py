@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from burnside.experiments.ring1d import PAPER, Ring1D
-from burnside.experiments.ring1d.analysis import by_rule, growth, ratios, table
+from burnside.experiments.ring1d.analysis import PARTS, by_rule, growth, ratios, returns_by_part, table
 from burnside.report.page import Page
 from burnside.report.parts import Report, run_sweep
 from burnside.report.plots import Plot, plot
 from burnside.report.tables import number, plus_minus
 from burnside.runs import Results, committed, read_results
+from burnside.stats import mean_band
 from burnside.theory.bounds import Size, leading_log10
 
-__all__ = ["curves_plot", "ring1d_part", "times_plot"]
+__all__ = ["curves_plot", "returns_plot", "ring1d_part", "times_plot"]
 
 _COLOURS = {"baseline": "#d55e00", "canonical": "#0072b2", "augment": "#009e73", "equivariant": "#cc79a7"}
 
@@ -28,7 +29,10 @@ def ring1d_part(page: Page, preset: str, report: Report, out: Path) -> None:
     page.text(
         "DQN on the ring of App. C. A run has converged at the first episode at which the mean return of its last 100 "
         "training episodes reaches 95 % of the exact expected optimal return. Runs that never do are censored: they "
-        "count as solved in no column, and the restricted mean takes them at their budget."
+        "count as solved in no column, and the restricted mean takes them at their budget. Steps are those a run took "
+        "until it converged, or until its episodes were over.",
+        "A censored run need not be one that would converge with more episodes: the last figure shows whether its "
+        "return still rises when the budget ends, or falls.",
     )
     show(page, folder, f"This machine, preset '{preset}': burnside sweep ring1d --preset {preset}", out)
     study = committed("ring1d")
@@ -39,6 +43,7 @@ def ring1d_part(page: Page, preset: str, report: Report, out: Path) -> None:
 def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "") -> None:
     """Add one folder of results to the page."""
     results = read_results(folder, allow_missing=True)
+    rows = table(folder, allow_missing=True)
     body = [
         [
             row["n"],
@@ -48,11 +53,11 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
             plus_minus(row["mean"], row["se"]),
             plus_minus(row["restricted_mean"], row["restricted_se"]),
             number(row["median"]),
-            number(round(row["restricted_mean_steps"])),
+            ("≥ " if row["censored"] else "") + plus_minus(row["steps_mean"], row["steps_se"]),
             row["budget"],
             plus_minus(row["paper_mean"], row["paper_se"]),
         ]
-        for row in table(folder, allow_missing=True)
+        for row in rows
     ]
     headers = [
         "N",
@@ -67,10 +72,22 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
         "paper",
     ]
     page.table(headers, body, caption)
-    for n, ratio in ratios(results).items():
-        bound = " at least" if ratio.lower_bound else ""
-        interval = "" if ratio.low is None else f" (95 % interval {ratio.low:.2f} to {ratio.high:.2f})"
-        page.text(f"N = {n}: the baseline takes{bound} {ratio.ratio:.2f} times as long{interval}.")
+    found = [[n, ratio.text(), ratio.censored[0], ratio.censored[1]] for n, ratio in ratios(results).items()]
+    if found:
+        page.table(
+            ["N", "baseline / canonical, 95 %", "censored, baseline", "censored, canonical"],
+            found,
+            "Episodes of the baseline over those of the canonical agent: geometric means, Welch's t on logarithms. "
+            "Where the baseline is censored, the lower limit with its runs at their budget",
+        )
+    for row in rows:
+        if row["late_change_high"] is not None and row["late_change_high"] < 0:
+            low, high = row["late_change_low"], row["late_change_high"]
+            page.text(
+                f"N = {row['n']}, {row['condition']}: the training return falls by {-row['late_change']:.1f} (95 %: "
+                f"{-high:.1f} to {-low:.1f}) from the fifth tenth of the budget to the last. Training makes it worse, "
+                f"so its censored runs are no measure of the samples it needs."
+            )
     for condition in ("baseline", "canonical"):
         slope = growth(results, condition)
         if slope is not None:
@@ -78,13 +95,17 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
     rules = by_rule(folder, allow_missing=True)
     keyed = {rule: {(r["n"], r["condition"]): r for r in rows} for rule, rows in rules.items()}
     compared = [
-        [n, condition, *(number(round(keyed[rule][n, condition]["restricted_mean"], 1)) for rule in rules)]
+        [n, condition, *(number(_rounded(keyed[rule][n, condition]["restricted_mean"])) for rule in rules)]
         for n, condition in keyed["train95"]
     ]
     page.table(["N", "condition", *rules], compared, "Restricted mean under other readings of 'converged'")
-    for figure in (times_plot(results, suffix), curves_plot(results, suffix)):
+    for figure in (times_plot(results, suffix), curves_plot(results, suffix), returns_plot(results, suffix)):
         figure.save(out / "figures")
         page.figure(figure.svg, figure.caption)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 1)
 
 
 def times_plot(results: Results, suffix: str = "") -> Plot:
@@ -128,9 +149,10 @@ def times_plot(results: Results, suffix: str = "") -> Plot:
         right.legend()
 
     caption = (
-        "Fig. 4a: episodes to convergence, a dot per seed; open triangles are censored at their budget; dotted: the "
-        "paper's Table 1. Right: the leading term of the bound for the tabular game, ε = 1, δ = 0.1; it counts 2^(N−1) "
-        "boards, which a network need not tell apart, so it predicts the ratio N at best and not the curve."
+        "Fig. 4a: episodes to convergence, a dot per seed; open triangles are censored at their budget, and the lines "
+        "are means with them there, hence lower bounds; dotted: the paper's Table 1. Right: the leading term of the "
+        "bound for the tabular game, ε = 1, δ = 0.1; it counts 2^(N−1) boards, which a network need not tell apart, so "
+        "it predicts the ratio N at best and not the curve."
     )
     single = len({r[2] for r in rows}) < 2
     headers = ("n", "condition", "seed", "episodes", "solved")
@@ -187,3 +209,45 @@ def curves_plot(results: Results, suffix: str = "", window: int = 100) -> Plot:
     headers = ("n", "condition", "episode", "mean", "low", "high")
     height = 2.2 * -(-len(sizes) // 3) + 0.4
     return plot(f"curves-ring1d{suffix}", caption, draw, headers, rows, size=(9, height))
+
+
+def returns_plot(results: Results, suffix: str = "") -> Plot:
+    """Does training go on to help? The return in each tenth of the budget, on a linear axis, with 95 % bands."""
+    found = {key: mean_band(parts) for key, parts in returns_by_part(results).items()}
+    budgets = {(int(r["n"]), str(r["condition"])): int(r["episodes"]) for r in results.rows}
+    targets = {int(r["n"]): 0.95 * float(r["optimum"]) for r in results.rows}
+    sizes = sorted({n for n, _ in found})
+    ends = {key: np.arange(1, PARTS + 1) * budgets[key] // PARTS for key in found}
+
+    def draw(figure: Any) -> None:
+        across = max(1, min(3, len(sizes)))
+        down = max(1, -(-len(sizes) // across))
+        panels = figure.subplots(down, across, squeeze=False)
+        for k, n in enumerate(sizes):
+            axes = panels[k // across][k % across]
+            for (size, condition), band in found.items():
+                if size == n:
+                    x, colour = ends[size, condition], _COLOURS[condition]
+                    axes.plot(x, band.value, color=colour, label=condition, marker="o", markersize=2, linewidth=1.2)
+                    axes.fill_between(x, band.low, band.high, color=colour, alpha=0.15, linewidth=0)
+            axes.axhline(targets[n], color="#5c6670", linestyle=":", linewidth=1)
+            axes.set_title(f"N = {n}", fontsize=9, loc="left")
+        for k in range(len(sizes), down * across):
+            panels[k // across][k % across].axis("off")
+        if sizes:
+            panels[0][0].legend()
+
+    caption = (
+        "Mean training return in each tenth of the budget against episodes: mean over seeds with Student's 95 % band; "
+        "dotted: 95 % of the optimum, where a run counts as converged."
+    )
+    rows = [
+        (n, condition, int(end), *map(float, point))
+        for (n, condition), band in found.items()
+        for end, *point in zip(ends[n, condition], *band, strict=True)
+    ]
+    headers = ("n", "condition", "episodes", "return", "low", "high")
+    height = 2.2 * max(1, -(-len(sizes) // 3)) + 0.4
+    single = len({r["seed"] for r in results.rows}) < 2
+    mark = "single seed" if single else None
+    return plot(f"returns-ring1d{suffix}", caption, draw, headers, rows, size=(9, height), watermark=mark)

@@ -74,7 +74,7 @@ def _cells(row: dict[str, Any]) -> list[object]:
 
 
 def curve_plots(results: Results, suffix: str = "", window: int | None = None) -> list[Plot]:
-    """Fig. 4b, one plot per algorithm: moving averages of the training return, with 95 % bootstrap bands over seeds.
+    """Fig. 4b, one plot per algorithm: moving averages of the training return, with Student's 95 % bands over seeds.
 
     The default window is a fifth of the run, from 10 to 100 episodes: over more, a short curve would be all start.
     """
@@ -107,7 +107,7 @@ def curve_plots(results: Results, suffix: str = "", window: int | None = None) -
         ]
         caption = (
             f"Fig. 4b, {algorithm.upper()}: training return, moving average over {wide} episodes (fewer at the "
-            f"start), mean over seeds with a 95 % bootstrap band; dotted: the paper's final rewards."
+            f"start), mean over seeds with Student's 95 % band; dotted: the paper's final rewards."
         )
         out.append(
             plot(

@@ -70,7 +70,7 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
             "seeds",
             "successes",
             "success",
-            "95 % (Wilson)",
+            "95 % over seeds",
             "inside the gate",
         ],
         [_imitation_cells(row) for row in imitation],
@@ -78,7 +78,7 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
     )
     if tuned:
         page.table(
-            ["task", "sees", "demonstrations", "frame", "seeds", "before", "after", "95 % (Wilson)", "gain in points",
+            ["task", "sees", "demonstrations", "frame", "seeds", "before", "after", "95 % over seeds", "gain in points",
              "95 % over seeds", "training episodes at the end", "environment steps"],
             [_finetune_cells(row) for row in tuned],
             f"{caption}. PPO over the denoising chain, from those policies",
@@ -119,6 +119,10 @@ def _single(rows: list[dict[str, Any]]) -> str | None:
     return "single seed" if rows and min(row["seeds"] for row in rows) < 2 else None
 
 
+def _distance(row: dict[str, Any], end: str) -> float:
+    return 0.0 if row[end] is None else 100 * abs(row["success"] - row[end])
+
+
 def demonstrations_plot(rows: list[dict[str, Any]], suffix: str = "") -> Plot | None:
     """Success of imitation against the number of demonstrations, by frame; a panel per task and observation."""
     mine = [row for row in rows if row["kind"] == "imitation"]
@@ -134,8 +138,7 @@ def demonstrations_plot(rows: list[dict[str, Any]], suffix: str = "") -> Plot | 
                 if not chosen:
                     continue
                 y = [100 * row["success"] for row in chosen]
-                ends = [[100 * (r["success"] - r["success_low"]) for r in chosen],
-                        [100 * (r["success_high"] - r["success"]) for r in chosen]]  # fmt: skip
+                ends = [[_distance(r, end) for r in chosen] for end in ("success_low", "success_high")]
                 x = [row["demos"] * 1.03 ** (k - 2) for row in chosen]  # side by side
                 axes.errorbar(x, y, ends, color=_COLOURS[arm], marker="o", markersize=3, capsize=2, label=arm)
             axes.set(xscale="log", xlabel="demonstrations", title=f"{task[0]}, {_SEES[task[1]]}", ylim=(-2, 102))
@@ -148,7 +151,9 @@ def demonstrations_plot(rows: list[dict[str, Any]], suffix: str = "") -> Plot | 
 
     headers = ("task", "observation", "demos", "arm", "seeds", "success", "low", "high")
     keys = ("task", "observation", "demos", "arm", "seeds", "success", "success_low", "success_high")
-    caption = "Imitation: success on held-out scenes against the number of demonstrations, Wilson's 95 % intervals."
+    caption = (
+        "Imitation: success on held-out scenes against the number of demonstrations, 95 % over seeds (none for one)."
+    )
     data = [[row[key] for key in keys] for row in mine]
     size = (4.2 * len(tasks), 3.4)
     return plot(f"demonstrations-robot{suffix}", caption, draw, headers, data, size=size, watermark=_single(mine))
@@ -191,7 +196,7 @@ def finetune_plot(results: Results, suffix: str = "") -> Plot | None:
         for point in zip(c.env_steps, c.mean, c.low, c.high, strict=True)
     ]
     caption = (
-        "Fig. 5's form: success on held-out scenes while PPO fine-tunes, Wilson's 95 % intervals over all episodes; "
+        "Fig. 5's form: success on held-out scenes while PPO fine-tunes, 95 % over seeds (none for one); "
         "dotted: training episodes, with the noise of the sampler."
     )
     headers = ("kind", "task", "arm", "demos", "seeds", "env_steps", "success", "low", "high")

@@ -1,10 +1,10 @@
-"""Honest statistics of runs: censored times, intervals, scaling fits.
+"""Honest statistics of runs: intervals, ratios, censored times, scaling fits.
 
-What lives here: ``censored`` — times to a threshold of runs that may never reach it; ``intervals`` — rates, bootstraps
-and scores in rliable's format; ``scaling`` — where curves reach a level, and slopes on
-logarithmic axes with bootstrap intervals over seeds. Seeds are
-labels, never positions, and everything random takes an explicit seed, so that an interval is the same tomorrow. It may
-import the layers below, and knows no experiment.
+What lives here: ``intervals`` — means, differences and rates over seeds; ``censored`` — times to a threshold of runs
+that may never reach it; ``ratios`` — how many times as long, also where runs are censored; ``scaling`` — where curves
+reach a level, and slopes on logarithmic axes. Seeds are labels, never positions. Nothing here is random: there is no
+resampling. It needs numpy and scipy, imports errors and types alone, and knows no experiment, so that every other layer
+may use it.
 """
 
 from __future__ import annotations
@@ -12,48 +12,51 @@ from __future__ import annotations
 from burnside.stats.censored import (
     Curve,
     Estimate,
-    Ratio,
+    Median,
     Reach,
     Times,
     first_reach,
     first_reach_evaluated,
-    paired_ratio,
 )
 from burnside.stats.intervals import (
+    Band,
     Interval,
-    Scores,
-    bootstrap,
-    iqm,
-    optimality_gap,
-    point_estimates,
-    rliable_export,
-    score_table,
-    stratified_bootstrap,
+    clopper_pearson,
+    difference,
+    mean_band,
+    mean_interval,
+    rate_over_seeds,
     wilson,
 )
-from burnside.stats.scaling import Level, Slope, loglog_slope, reaches
+from burnside.stats.ratios import Bound, Ratio, bound_text, means_ratio, ratio_columns, times_ratio
+from burnside.stats.scaling import Crossing, Level, Slope, crossing, loglog_slope, reaches
 
 __all__ = [
+    "Band",
+    "Bound",
+    "Crossing",
     "Curve",
     "Estimate",
     "Interval",
     "Level",
+    "Median",
     "Ratio",
     "Reach",
-    "Scores",
     "Slope",
     "Times",
-    "bootstrap",
+    "bound_text",
+    "clopper_pearson",
+    "crossing",
+    "difference",
     "first_reach",
     "first_reach_evaluated",
-    "iqm",
     "loglog_slope",
-    "optimality_gap",
-    "paired_ratio",
-    "point_estimates",
+    "mean_band",
+    "mean_interval",
+    "means_ratio",
+    "rate_over_seeds",
+    "ratio_columns",
     "reaches",
-    "rliable_export",
-    "score_table",
-    "stratified_bootstrap",
+    "times_ratio",
     "wilson",
 ]

@@ -2,22 +2,27 @@
 
 Reported are the solved fraction (Wilson), the restricted mean, and the Kaplan–Meier median; a plain mean ± SE, as the
 paper reports it, only when every run reached the threshold. Never a mean over those that did.
+
+Only a *time to the threshold* belongs here. What a run used up when its budget ended, such as environment steps after
+so many episodes, is observed and not censored: its mean is a plain mean (:func:`burnside.stats.mean_interval`). As a
+restricted mean it would be cut at the run that used least.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import bdtr
 
 from burnside._types import ArrayLike, FloatArray, IntArray
 from burnside.errors import InvalidParameter
-from burnside.stats.intervals import Interval, check_level, wilson
+from burnside.stats.intervals import Interval, check_level, students, wilson
 
-__all__ = ["Curve", "Estimate", "Ratio", "Reach", "Times", "first_reach", "first_reach_evaluated", "paired_ratio"]
+__all__ = ["Curve", "Estimate", "Median", "Reach", "Times", "first_reach", "first_reach_evaluated"]
 
 
 class Reach(NamedTuple):
@@ -28,10 +33,25 @@ class Reach(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """A value and its standard error; the error of a single seed is None."""
+    """A mean with its standard error (None for a single seed) and Student's interval (None without a spread)."""
 
     value: float
     se: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+class Median(NamedTuple):
+    """A median between two of the times; ``coverage`` is the exact one of that interval, at least the level asked for.
+
+    ``value`` is NaN where fewer than half of the runs solved. A limit is None where the runs cannot give it: the upper
+    one if too few of them solved, both (and the coverage) if there are too few runs for the level.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    coverage: float | None
 
 
 class Curve(NamedTuple):
@@ -147,20 +167,26 @@ class Times:
         return int((~self.solved).sum())
 
     @property
-    def horizon(self) -> float:
-        """Up to where nothing is hidden: the smallest budget among the censored runs, else the largest time."""
-        return float(self.times[~self.solved].min() if self.censored else self.times.max())
+    def horizon(self) -> float | None:
+        """Up to where nothing is hidden: the budget of the censored runs, else the largest time.
+
+        None if the censored runs had different budgets: then every τ is a choice, and the smallest is a bad one.
+        """
+        budgets = np.unique(self.times[~self.solved])
+        if budgets.size > 1:
+            return None
+        return float(budgets[0] if budgets.size else self.times.max())
 
     def solved_fraction(self, level: float = 0.95) -> Interval:
         """Share of solved runs, with Wilson's interval."""
         return wilson(int(self.solved.sum()), len(self.seeds), level)
 
-    def mean(self) -> Estimate | None:
-        """Mean and standard error as the paper reports them; None if a run is censored."""
+    def mean(self, level: float = 0.95) -> Estimate | None:
+        """Mean and standard error as the paper reports them, with Student's interval; None if a run is censored."""
         if self.censored:
             return None
         n = len(self.seeds)
-        return Estimate(float(self.times.mean()), None if n == 1 else float(self.times.std(ddof=1) / np.sqrt(n)))
+        return _estimate(float(self.times.mean()), self.times.std(ddof=1) / np.sqrt(n) if n > 1 else None, n, level)
 
     def kaplan_meier(self, level: float = 0.95) -> Curve:
         """The curve at the times where runs were solved; the band is Greenwood's on the log(−log) scale."""
@@ -179,29 +205,50 @@ class Times:
             high[-1] = high[-2]  # all runs at risk were solved: its error is not known, the upper band stays
         return Curve(when, survival, low, high, at_risk.astype(np.int64))
 
-    def median(self, level: float = 0.95) -> Interval:
-        """Kaplan–Meier median with the interval of Brookmeyer and Crowley; NaN and None where it is not reached.
+    def median(self, level: float = 0.95) -> Median:
+        """Kaplan–Meier median, with the exact interval between two order statistics.
 
-        On a flat piece at exactly one half it is the middle of that piece, which without censoring is the ordinary
-        median. ``value`` is NaN if fewer than half of the runs solved.
+        The true median lies below the r-th smallest of n times with the probability that fewer than r of n fair coins
+        show heads, whatever the times are distributed like. So the limits are the r-th smallest and the r-th largest
+        time, with the largest r that ``level`` allows; below six runs no r does at 95 %. A censored run counts as no
+        shorter than its budget: it may be the lower limit, but not the upper one.
+
+        On a flat piece at exactly one half the median is the middle of that piece, which without censoring is the
+        ordinary median.
+
+        >>> Times(tuple(range(6)), (1, 2, 3, 4, 5, 6), (True,) * 6).median()
+        Median(value=3.5, low=1.0, high=6.0, coverage=0.96875)
         """
         curve = self.kaplan_meier(level)
         value = _crossing(curve.times, curve.survival)
-        if self.single_seed:
-            return Interval(value if value is not None else float("nan"), None, None)
-        low, high = _first(curve.times, curve.low <= 0.5), _first(curve.times, curve.high <= 0.5)
-        return Interval(value if value is not None else float("nan"), low, high)
+        n = len(self.seeds)
+        missed = 2 * bdtr(np.arange(n // 2), n, 0.5)  # by the limits of r = 1, 2, …
+        rank = int((missed <= 1 - check_level(level) + 1e-12).sum())
+        point = float("nan") if value is None else value
+        if rank == 0:
+            return Median(point, None, None, None)
+        solved = np.sort(self.times[self.solved])
+        low = float(np.sort(self.times)[rank - 1])
+        high = float(solved[n - rank]) if solved.size > n - rank else None
+        return Median(point, low, high, float(1 - missed[rank - 1]))
 
-    def restricted_mean(self, tau: float | None = None) -> Estimate:
+    def restricted_mean(self, tau: float | None = None, level: float = 0.95) -> Estimate:
         """Mean of min(time, τ): the area under the Kaplan–Meier curve up to τ, by default the horizon.
 
         The standard error is Greenwood's with the factor n/(n − 1), so that without censoring before τ it is that of
-        the plain mean of min(time, τ).
+        the plain mean of min(time, τ); the interval is Student's.
 
         >>> Times((0, 1), (10, 20), (True, True)).restricted_mean()
-        Estimate(value=15.0, se=5.0)
+        Estimate(value=15.0, se=5.0, low=-48.53..., high=78.53...)
         """
-        tau = self.horizon if tau is None else float(tau)
+        chosen = self.horizon if tau is None else float(tau)
+        if chosen is None:
+            ends = self.times[~self.solved]
+            raise InvalidParameter(
+                f"the runs that did not solve ended at different times, from {ends.min():g} to {ends.max():g}: give τ, "
+                f"or take a plain mean if what you want is what the runs used"
+            )
+        tau = chosen
         if not 0 < tau <= self.times.max():
             raise InvalidParameter(f"τ must be positive and at most the longest run, {self.times.max():g}, not {tau:g}")
         curve = self.kaplan_meier()
@@ -211,19 +258,20 @@ class Times:
         areas = np.diff(edges) * heights
         n = len(self.seeds)
         if n == 1:
-            return Estimate(float(areas.sum()), None)
+            return _estimate(float(areas.sum()), None, n, level)
         after = np.cumsum(areas[::-1])[::-1][1:]  # area beyond every event before τ
         at_risk = curve.at_risk[keep]
         before = np.concatenate([[1.0], curve.survival[keep][:-1]]) if keep.any() else np.empty(0)
         events = at_risk * (1 - curve.survival[keep] / before)
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = np.where(at_risk - events > 1e-9, after**2 * events / (at_risk * (at_risk - events)), 0.0)
-        return Estimate(float(areas.sum()), float(np.sqrt(terms.sum() * n / (n - 1))))
+        return _estimate(float(areas.sum()), float(np.sqrt(terms.sum() * n / (n - 1))), n, level)
 
     def summary(self, budget: int | None = None) -> dict[str, Any]:
         """The columns of a table of times, in plain values; None where a number would not be honest."""
-        plain, restricted, middle = self.mean(), self.restricted_mean(), self.median()
-        rate = self.solved_fraction()
+        plain, middle, rate = self.mean(), self.median(), self.solved_fraction()
+        horizon = self.horizon
+        restricted = None if horizon is None else self.restricted_mean(horizon)
         return {
             "seeds": len(self.seeds),
             "solved": rate.value,
@@ -231,8 +279,12 @@ class Times:
             "solved_high": rate.high,
             "mean": plain.value if plain else None,
             "se": plain.se if plain else None,
-            "restricted_mean": restricted.value,
-            "restricted_se": restricted.se,
+            "mean_low": plain.low if plain else None,
+            "mean_high": plain.high if plain else None,
+            "restricted_mean": restricted.value if restricted else None,
+            "restricted_se": restricted.se if restricted else None,
+            "restricted_low": restricted.low if restricted else None,
+            "restricted_high": restricted.high if restricted else None,
             "median": None if np.isnan(middle.value) else middle.value,
             "median_low": middle.low,
             "median_high": middle.high,
@@ -242,92 +294,11 @@ class Times:
         }
 
 
-class Ratio(NamedTuple):
-    """Ratio of two restricted means with a paired bootstrap interval of its logarithm.
-
-    Attributes:
-        ratio, low, high: the ratio; no interval with a single seed.
-        log_ratio: its natural logarithm.
-        tau: where the times were restricted.
-        seeds: the pairs used.
-        censored: unsolved runs of both.
-        cut: runs of both whose time is hidden or beyond τ. If only the first has some, the ratio is a lower bound.
-    """
-
-    ratio: float
-    low: float | None
-    high: float | None
-    log_ratio: float
-    tau: float
-    seeds: tuple[int, ...]
-    censored: tuple[int, int]
-    cut: tuple[int, int] = (0, 0)
-
-    @property
-    def single_seed(self) -> bool:
-        """Whether it rests on one seed, which every output must say."""
-        return len(self.seeds) == 1
-
-    @property
-    def lower_bound(self) -> bool:
-        """Whether the true ratio can only be larger: of the slower one some times are not known, of the other all."""
-        return self.cut[0] > 0 and self.cut[1] == 0
-
-
-def paired_ratio(
-    slow: Times,
-    fast: Times,
-    *,
-    tau: float | None = None,
-    seed: int = 0,
-    draws: int = 10_000,
-    level: float = 0.95,
-    allow_missing: bool = False,
-) -> Ratio:
-    """How many times longer ``slow`` takes than ``fast``, pairing runs by the label of their seed.
-
-    Both are restricted at a common τ, by default where nothing is hidden of either, so that min(time, τ) is known for
-    every run; the bootstrap draws pairs.
-
-    >>> a, b = Times((7, 3), (400, 800), (True, True)), Times((3, 7), (200, 100), (True, True))
-    >>> paired_ratio(a, b)[:3]
-    (4.0, 4.0, 4.0)
-    """
-    shared = [s for s in slow.seeds if s in fast.seeds]
-    if not allow_missing and set(slow.seeds) != set(fast.seeds):
-        lone = sorted(set(slow.seeds) ^ set(fast.seeds))
-        raise InvalidParameter(f"seeds without a partner: {lone}; finish the runs, or allow missing ones")
-    if not shared:
-        raise InvalidParameter("the two have no seed in common, so nothing can be paired")
-    x, y = _pick(slow, shared), _pick(fast, shared)
-    hidden = min([t.horizon for t in (x, y) if t.censored], default=float(max(x.times.max(), y.times.max())))
-    tau = hidden if tau is None else float(tau)
-    if not 0 < tau <= hidden:
-        raise InvalidParameter(f"τ must be positive and at most {hidden:g}, since some runs end there, not {tau:g}")
-    a, b = np.minimum(x.times, tau), np.minimum(y.times, tau)
-    log_ratio = float(np.log(a.mean() / b.mean()))
-    counts = (x.censored, y.censored)
-    cut = (_cut(x, tau), _cut(y, tau))
-    if len(shared) == 1:
-        return Ratio(float(np.exp(log_ratio)), None, None, log_ratio, tau, tuple(shared), counts, cut)
-    drawn = np.random.default_rng(seed).integers(len(shared), size=(draws, len(shared)))
-    logs = np.log(a[drawn].mean(axis=1) / b[drawn].mean(axis=1))
-    low, high = np.exp(np.quantile(logs, [(1 - check_level(level)) / 2, (1 + level) / 2]))
-    return Ratio(float(a.mean() / b.mean()), float(low), float(high), log_ratio, tau, tuple(shared), counts, cut)
-
-
-def _cut(times: Times, tau: float) -> int:
-    return int((~times.solved | (times.times > tau)).sum())
-
-
-def _pick(times: Times, seeds: Sequence[int]) -> Times:
-    where = [times.seeds.index(s) for s in seeds]
-    return Times(tuple(seeds), times.times[where], times.solved[where])
-
-
-def _first(times: FloatArray, reached: Any) -> float | None:
-    hits = np.flatnonzero(reached)
-    return float(times[hits[0]]) if hits.size else None
+def _estimate(value: float, se: float | None, n: int, level: float) -> Estimate:
+    if se is None or not se > 1e-9 * abs(value):  # no spread beyond rounding
+        return Estimate(value, None if se is None else float(se))
+    half = students(level, n - 1) * float(se)
+    return Estimate(value, float(se), value - half, value + half)
 
 
 def _crossing(times: FloatArray, survival: FloatArray) -> float | None:

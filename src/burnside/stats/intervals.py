@@ -1,46 +1,55 @@
-"""Intervals with an explicit seed, and scores of several tasks in rliable's format.
+"""Intervals that cover what they say, also for a handful of seeds.
 
-Scores have names, never positions: seeds are labels, and a seed gives one score per task. Episodes of one run are no
-runs; passed as such they would make every interval far too narrow, so they are refused.
+A seed is the unit: it gives one number, or one count of successes. Episodes of one run are not runs; passed as such
+they would make every interval far too narrow, so they are refused.
+
+- A mean over seeds: Student's t (:func:`mean_interval`, and :func:`mean_band` for curves).
+- A difference of means: Welch's t, or the paired t if the two sides belong together seed by seed (:func:`difference`).
+- A rate within one run: Wilson's interval, or the exact one of Clopper and Pearson.
+- A rate over seeds: Wilson's interval with the effective number of trials (:func:`rate_over_seeds`).
+
+Ratios are in :mod:`burnside.stats.ratios`, times to a threshold in :mod:`burnside.stats.censored`. The coverage is
+measured in ``tests/stats/test_coverage.py``. A single seed has no interval. Neither have seeds that are all equal: a
+spread of zero says that the numbers are bounded or discrete, not that the next seed will be the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from statistics import NormalDist
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from burnside._types import ArrayLike, FloatArray
 from burnside.errors import InvalidParameter
 
 __all__ = [
+    "Band",
     "Interval",
-    "Scores",
-    "bootstrap",
-    "iqm",
-    "optimality_gap",
-    "point_estimates",
-    "rliable_export",
-    "score_table",
-    "stratified_bootstrap",
+    "clopper_pearson",
+    "difference",
+    "mean_band",
+    "mean_interval",
+    "rate_over_seeds",
     "wilson",
 ]
 
 
 class Interval(NamedTuple):
-    """An estimate with its interval; ``low`` and ``high`` are None where there is none (a single seed)."""
+    """An estimate with its interval; ``low`` and ``high`` are None where there is none."""
 
     value: float
     low: float | None
     high: float | None
 
-    @property
-    def single_seed(self) -> bool:
-        """Whether it rests on one seed, which every output must say."""
-        return self.low is None
+
+class Band(NamedTuple):
+    """Intervals along a curve; ``low`` and ``high`` are NaN where there is none."""
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
 
 
 def check_level(level: float) -> float:
@@ -50,80 +59,171 @@ def check_level(level: float) -> float:
     return level
 
 
+def students(level: float, freedom: float) -> float:
+    """Student's two-sided quantile: ``scipy.stats.t.ppf``, without its overhead and its half second of import.
+
+    >>> round(students(0.95, 2), 3), round(students(0.95, 9), 3)
+    (4.303, 2.262)
+    """
+    return float(stdtrit(freedom, 0.5 + check_level(level) / 2))
+
+
+def standard_error(values: FloatArray) -> float:
+    """Standard error of a mean: NaN for one value, and exactly zero if all are equal."""
+    if values.size == 1:
+        return float("nan")
+    return float(values.std(ddof=1) / np.sqrt(values.size)) if np.ptp(values) > 0 else 0.0
+
+
+def welch(errors: ArrayLike, sizes: ArrayLike, level: float) -> float | None:
+    """Half width of the interval of a sum of independent means, from their standard errors and numbers of values.
+
+    Welch and Satterthwaite's degrees of freedom. Of two means it is the interval of ``scipy.stats.ttest_ind``, which
+    takes neither standard errors nor, without a warning, a side whose values are all equal. None if there is none.
+    """
+    parts, counts = np.asarray(errors, dtype=np.float64) ** 2, np.asarray(sizes)
+    total = float(parts.sum())
+    if not total > 0:  # a single value somewhere, or no spread at all
+        return None
+    return students(level, total**2 / float((parts**2 / (counts - 1)).sum())) * total**0.5
+
+
+def mean_interval(values: Mapping[int, float], level: float = 0.95) -> Interval:
+    """Mean over seeds with Student's interval.
+
+    Args:
+        values: one number per seed, by the label of the seed.
+        level: of the interval.
+
+    >>> mean_interval({7: 1.0, 3: 3.0, 5: 2.0})
+    Interval(value=2.0, low=-0.484..., high=4.484...)
+    >>> mean_interval({7: 1.0}), mean_interval({7: 1.0, 3: 1.0})
+    (Interval(value=1.0, low=None, high=None), Interval(value=1.0, low=None, high=None))
+    """
+    sample = by_seed(values)
+    value, low, high = mean_band(sample[:, None], level)
+    return Interval(float(value[0]), _number(low[0]), _number(high[0]))
+
+
+def mean_band(values: ArrayLike, level: float = 0.95) -> Band:
+    """Mean over seeds with Student's interval at every point of a curve.
+
+    Args:
+        values: (seeds × points).
+        level: of the intervals, each by itself.
+
+    >>> mean_band([[1.0, 5.0], [3.0, 5.0]]).low
+    array([-10.706...,  nan])
+    """
+    curves = _finite(values)
+    if curves.ndim != 2:
+        raise InvalidParameter(f"curves must be an array (seeds × points), not of shape {curves.shape}")
+    n = len(curves)
+    mean = curves.mean(axis=0)
+    if n == 1:
+        return Band(mean, np.full_like(mean, np.nan), np.full_like(mean, np.nan))
+    error = curves.std(axis=0, ddof=1) / np.sqrt(n)
+    # seeds that are equal may differ in the last bit of their mean
+    error = np.where(np.ptp(curves, axis=0) > 0, error, np.nan)
+    half = students(level, n - 1) * error
+    return Band(mean, mean - half, mean + half)
+
+
+def difference(
+    first: Mapping[int, float], second: Mapping[int, float], *, paired: bool = False, level: float = 0.95
+) -> Interval:
+    """Difference of two means over seeds, first minus second.
+
+    Args:
+        first, second: one number per seed, by the label of the seed.
+        paired: whether equal seeds belong together, such as one run before and after: the paired t over the seeds that
+            both have. Otherwise Welch's t, which allows different variances and different numbers of seeds.
+        level: of the interval.
+
+    >>> difference({0: 5.0, 1: 7.0}, {0: 1.0, 1: 2.0}, paired=True)
+    Interval(value=4.5, low=-1.853..., high=10.853...)
+    """
+    if paired:
+        shared = [seed for seed in first if seed in second]
+        if not shared:
+            raise InvalidParameter("the two have no seed in common, so nothing can be paired")
+        return mean_interval({seed: first[seed] - second[seed] for seed in shared}, level)
+    a, b = by_seed(first), by_seed(second)
+    value = float(a.mean() - b.mean())
+    half = welch([standard_error(a), standard_error(b)], [a.size, b.size], level)
+    return Interval(value, None, None) if half is None else Interval(value, value - half, value + half)
+
+
 def wilson(k: int, n: int, level: float = 0.95) -> Interval:
-    """Wilson's interval of a rate of k out of n; unlike p ± z·SE it never leaves [0, 1].
+    """Wilson's interval of a rate of k out of n independent trials, such as the episodes of *one* policy.
+
+    It covers 95 % on average over rates, and a little less for some. Over several seeds use :func:`rate_over_seeds`.
 
     >>> [round(x, 4) for x in wilson(9, 10)]
     [0.9, 0.5958, 0.9821]
     >>> [round(x, 4) for x in wilson(10, 10)]
     [1.0, 0.7225, 1.0]
     """
+    return _proportion(k, n, level, "wilson")
+
+
+def clopper_pearson(k: int, n: int, level: float = 0.95) -> Interval:
+    """The exact interval of a rate of k out of n independent trials; it never covers less than ``level``.
+
+    >>> [round(x, 4) for x in clopper_pearson(9, 10)]
+    [0.9, 0.555, 0.9975]
+    """
+    return _proportion(k, n, level, "exact")
+
+
+def _proportion(k: int, n: int, level: float, method: Literal["exact", "wilson"]) -> Interval:
+    from scipy import stats
+
     if n < 1 or not 0 <= k <= n:
         raise InvalidParameter(f"a rate needs 0 ≤ k ≤ n and n ≥ 1, not {k} of {n}")
-    z = NormalDist().inv_cdf(0.5 + check_level(level) / 2)
-    p = k / n
-    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    low = 0.0 if k == 0 else max(0.0, float(centre - half))
-    high = 1.0 if k == n else min(1.0, float(centre + half))
-    return Interval(p, low, high)
+    found = stats.binomtest(int(k), int(n)).proportion_ci(check_level(level), method=method)
+    return Interval(k / n, float(found.low), float(found.high))
 
 
-def iqm(values: ArrayLike) -> float:
-    """Interquartile mean: the mean without the lowest and the highest quarter (whole values only, as in rliable).
+def rate_over_seeds(counts: Mapping[int, tuple[int, int]], level: float = 0.95) -> Interval:
+    """Rate of success with seeds as the unit: pooled successes, Wilson's interval with effective trials.
 
-    >>> iqm([0, 1, 2, 3, 4, 5, 6, 700])
-    3.5
-    """
-    flat = np.sort(_finite(values).ravel())
-    cut = flat.size // 4
-    return float(flat[cut : flat.size - cut].mean())
-
-
-def optimality_gap(values: ArrayLike, gamma: float = 1.0) -> float:
-    """How far the scores stay below ``gamma`` on average, those above it counted as ``gamma``.
-
-    >>> optimality_gap([0.5, 2.0])
-    0.25
-    """
-    return float(gamma - np.minimum(_finite(values), gamma).mean())
-
-
-def bootstrap(
-    values: Mapping[int, float],
-    statistic: Callable[[FloatArray], FloatArray] | None = None,
-    *,
-    seed: int = 0,
-    draws: int = 10_000,
-    level: float = 0.95,
-) -> Interval:
-    """Percentile bootstrap over seeds; the same arguments give the same interval.
-
-    Of few seeds it covers the truth less often than ``level`` says, since no resample is wider than the sample: a 95 %
-    interval of the mean of normal numbers covers it in 50 % of the cases with 2 seeds, 74 with 3, 83 with 5, 90 with
-    10 (``tests/stats/test_intervals.py`` measures it). Say with how many seeds it was made.
+    Trials of one seed are alike, because they share a trained policy. Wilson's interval over all trials, as if they
+    were independent, is too narrow by as much as seeds differ. Here the trials are replaced by the number of
+    independent ones that would have the variance observed between seeds at Student's quantile (Korn and Graubard's
+    effective sample size), and by no more than there are. The interval stays inside [0, 1], and exists where every
+    seed succeeded always. If all seeds play the same scenes, it is about those scenes.
 
     Args:
-        values: one number per seed, by the label of the seed.
-        statistic: along the last axis; default the mean.
-        seed: of the resampling.
-        draws: of the resampling.
+        counts: by seed, (successes, trials).
         level: of the interval.
 
-    >>> bootstrap({7: 1.0, 3: 1.0})
-    Interval(value=1.0, low=1.0, high=1.0)
-    >>> bootstrap({7: 1.0})
-    Interval(value=1.0, low=None, high=None)
+    >>> [round(x, 3) for x in rate_over_seeds({0: (15, 50), 1: (16, 50), 2: (23, 50)})]
+    [0.36, 0.185, 0.582]
+    >>> rate_over_seeds({0: (50, 50), 1: (50, 50)}).low == wilson(100, 100).low
+    True
+    >>> rate_over_seeds({0: (15, 50)})
+    Interval(value=0.3, low=None, high=None)
     """
-    sample = by_seed(values)
-    apply = statistic or (lambda x: np.asarray(x.mean(axis=-1)))
-    value = float(apply(sample))
-    if sample.size == 1:
+    if not isinstance(counts, Mapping) or not counts:
+        raise InvalidParameter("give the successes and trials of every seed, by its label: {seed: (k, n), …}")
+    for label, (k, n) in counts.items():
+        if n < 1 or not 0 <= k <= n:
+            raise InvalidParameter(f"a rate needs 0 ≤ k ≤ n and n ≥ 1, not {k} of {n} (seed {label})")
+    won, played = np.array(list(counts.values()), dtype=np.float64).T
+    seeds, total = len(counts), float(played.sum())
+    value = float(won.sum() / total)
+    if seeds == 1:
         return Interval(value, None, None)
-    rng = np.random.default_rng(seed)
-    found = apply(sample[rng.integers(sample.size, size=(draws, sample.size))])
-    low, high = np.quantile(found, [(1 - check_level(level)) / 2, (1 + level) / 2])
-    return Interval(value, float(low), float(high))
+    z, t = float(ndtri(0.5 + check_level(level) / 2)), students(level, seeds - 1)
+    # the variance of a ratio of sums over clusters
+    variance = seeds / (seeds - 1) * float(((won - value * played) ** 2).sum()) / total**2
+    effective = min(total, value * (1 - value) / variance * (z / t) ** 2) if variance > 0 else total
+    centre = (value + z * z / (2 * effective)) / (1 + z * z / effective)
+    half = z / (1 + z * z / effective) * np.sqrt(value * (1 - value) / effective + (z / (2 * effective)) ** 2)
+    low = 0.0 if value == 0 else max(0.0, float(centre - half))
+    high = 1.0 if value == 1 else min(1.0, float(centre + half))
+    return Interval(value, low, high)
 
 
 def by_seed(values: Mapping[int, float]) -> FloatArray:
@@ -140,130 +240,12 @@ def by_seed(values: Mapping[int, float]) -> FloatArray:
     return _finite(list(values.values()))
 
 
-@dataclass(frozen=True)
-class Scores:
-    """Scores of several algorithms on several tasks, with names.
-
-    Attributes:
-        values: for every algorithm an array (seeds × tasks).
-        tasks: names of the columns.
-        seeds: for every algorithm the labels of the rows.
-    """
-
-    values: dict[str, FloatArray]
-    tasks: tuple[str, ...]
-    seeds: dict[str, tuple[int, ...]]
-
-    @property
-    def single_seed(self) -> bool:
-        """Whether some algorithm has one seed only, which every output must say."""
-        return any(len(labels) == 1 for labels in self.seeds.values())
-
-
-def score_table(
-    rows: Iterable[Mapping[str, Any]],
-    *,
-    algorithm: str = "condition",
-    task: str = "n",
-    score: str = "score",
-    seed: str = "seed",
-    allow_missing: bool = False,
-) -> Scores:
-    """Scores from long-form rows; names and labels keep the order in which they appear.
-
-    A second score for the same seed and task is refused (episodes are not runs), and so is a missing one; with
-    ``allow_missing`` seeds that lack a task are left out.
-
-    >>> rows = [{"condition": "a", "n": n, "seed": s, "score": 10 * n + s} for n in (5, 10) for s in (7, 3)]
-    >>> table = score_table(rows)
-    >>> table.tasks, table.seeds, table.values["a"].tolist()
-    (('5', '10'), {'a': (7, 3)}, [[57.0, 107.0], [53.0, 103.0]])
-    """
-    found: dict[str, dict[int, dict[str, float]]] = {}
-    tasks: dict[str, None] = {}
-    for row in rows:
-        try:
-            name, where, label, value = str(row[algorithm]), str(row[task]), row[seed], row[score]
-        except KeyError as error:
-            raise InvalidParameter(f"a row has no column {error.args[0]!r}, only: {', '.join(row)}") from None
-        tasks.setdefault(where)
-        mine = found.setdefault(name, {}).setdefault(int(label), {})
-        if where in mine:
-            raise InvalidParameter(
-                f"{name} has several scores for seed {label} on {where}: a run gives one, so average its episodes first"
-            )
-        if value is not None:
-            mine[where] = float(value)
-    if not found:
-        raise InvalidParameter("there are no rows to make scores of")
-    missing = [(a, s, t) for a, seeds in found.items() for s, mine in seeds.items() for t in tasks if t not in mine]
-    if missing and not allow_missing:
-        name, label, where = missing[0]
-        raise InvalidParameter(
-            f"{len(missing)} scores are missing (first: {name}, seed {label} on {where}): finish the runs, or allow "
-            f"missing ones"
-        )
-    lacking = {(a, s) for a, s, _ in missing}
-    kept = {a: {s: mine for s, mine in seeds.items() if (a, s) not in lacking} for a, seeds in found.items()}
-    for name, seeds in kept.items():
-        if not seeds:
-            raise InvalidParameter(f"{name} has no seed with a score on every task")
-    values = {a: np.array([[mine[t] for t in tasks] for mine in seeds.values()]) for a, seeds in kept.items()}
-    return Scores(values, tuple(tasks), {a: tuple(seeds) for a, seeds in kept.items()})
-
-
-def rliable_export(scores: Scores) -> dict[str, FloatArray]:
-    """What rliable's functions take: a dict from algorithm to an array (runs × tasks)."""
-    return {name: array.copy() for name, array in scores.values.items()}
-
-
-def point_estimates(array: ArrayLike, gamma: float = 1.0) -> dict[str, float]:
-    """rliable's aggregate metrics of an array (runs × tasks).
-
-    >>> point_estimates([[0.0, 1.0], [2.0, 3.0]])
-    {'iqm': 1.5, 'mean': 1.5, 'median': 1.5, 'optimality_gap': 0.25}
-    """
-    values = _finite(array)
-    if values.ndim != 2:
-        raise InvalidParameter(f"scores must be an array (runs × tasks), not of shape {values.shape}")
-    per_task = values.mean(axis=0)
-    return {
-        "iqm": iqm(values),
-        "mean": float(per_task.mean()),
-        "median": float(np.median(per_task)),
-        "optimality_gap": optimality_gap(values, gamma),
-    }
-
-
-def stratified_bootstrap(
-    array: ArrayLike,
-    statistic: Callable[[FloatArray], float] = iqm,
-    *,
-    seed: int = 0,
-    draws: int = 2_000,
-    level: float = 0.95,
-) -> Interval:
-    """Interval of a statistic of (runs × tasks), the runs resampled within every task, as rliable does it.
-
-    rliable takes a ``random_state`` and then draws from numpy's global generator; here the seed is used.
-
-    >>> stratified_bootstrap([[1.0, 2.0]]).single_seed
-    True
-    """
-    values = _finite(array)
-    if values.ndim != 2:
-        raise InvalidParameter(f"scores must be an array (runs × tasks), not of shape {values.shape}")
-    runs, tasks = values.shape
-    if runs == 1:
-        return Interval(float(statistic(values)), None, None)
-    rng = np.random.default_rng(seed)
-    found = [float(statistic(values[rng.integers(runs, size=(runs, tasks)), np.arange(tasks)])) for _ in range(draws)]
-    low, high = np.quantile(found, [(1 - check_level(level)) / 2, (1 + level) / 2])
-    return Interval(float(statistic(values)), float(low), float(high))
-
-
 def _finite(values: ArrayLike) -> FloatArray:
     array = np.asarray(values, dtype=np.float64)
     if array.size == 0 or not np.isfinite(array).all():
         raise InvalidParameter("statistics need at least one value, and all of them finite")
     return array
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

@@ -14,7 +14,7 @@ from burnside._types import BoolArray, FloatArray, IntArray
 from burnside.agents.davi.config import ARMS
 from burnside.experiments.cube.config import PAPER
 from burnside.runs import Results, read_results
-from burnside.stats import bootstrap, reaches, wilson
+from burnside.stats import Interval, crossing, difference, mean_band, mean_interval, rate_over_seeds
 
 __all__ = ["Curve", "Worth", "by_depth", "curves", "label_errors", "solve_rates", "table", "worth"]
 
@@ -31,9 +31,12 @@ def _arms(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
     """One row per (kind, n, arm, labels); ``solved_…`` are percentages by beam search, as Table 2 has them.
 
-    ``rmse`` is over exact distances with all depths weighted alike. ``worth`` of a labels row says how many times as
-    many labels the baseline needs for the same error; ``worth_bound`` (``at least``, ``at most``) that it is a bound.
-    ``sd`` and ``se`` are over seeds, both: the paper's ± cannot be a standard error (see the documentation).
+    ``rmse`` is over exact distances with all depths weighted alike, with Student's interval over seeds; rates have
+    Wilson's with seeds as the unit. ``rmse_gap`` and ``solved_gap`` are differences to the baseline, paired by seed,
+    because a seed trains all arms on the same states. ``worth`` of a labels row says how many times as many labels the
+    baseline needs for the same error; ``worth_bound`` (``at least``, ``at most``) that it is a bound. ``sd`` and ``se``
+    are over seeds, both: the paper's ± cannot be a standard error (see the documentation). ``solution_length`` is a
+    mean over the scrambles that were solved, which are not the same for all arms.
     """
     results = read_results(folder, allow_missing=allow_missing)
     rows = [_label_row(results, *key) for key in _label_keys(results)]
@@ -51,9 +54,10 @@ def _label_keys(results: Results) -> list[tuple[int, str, int]]:
 _EMPTY: dict[str, Any] = dict.fromkeys(
     [
         "kind", "n", "arm", "shared", "labels", "states", "seeds", "rmse", "rmse_se", "rmse_low", "rmse_high",
-        "distinct_inputs",
+        "rmse_gap", "rmse_gap_low", "rmse_gap_high", "distinct_inputs",
         "worth", "worth_low", "worth_high", "worth_bound", "greedy_mean", "greedy_low", "greedy_high", "solved_mean",
-        "solved_sd", "solved_se", "solved_low", "solved_high", "solution_length", "paper_mean", "paper_se",
+        "solved_sd", "solved_se", "solved_low", "solved_high", "solved_gap", "solved_gap_low", "solved_gap_high",
+        "solution_length", "paper_mean", "paper_se",
     ]
 )  # fmt: skip
 
@@ -69,36 +73,47 @@ def _label_row(results: Results, n: int, arm: str, count: int) -> dict[str, Any]
 
 
 def _davi_row(davi: Sequence[Mapping[str, Any]], n: int, arm: str, states: int, shared: str) -> dict[str, Any]:
-    wanted = (n, arm, states, shared)
-    rows = [r for r in davi if (r["n"], r["arm"], r["states"], str(r.get("shared") or "")) == wanted]
+    rows = [r for r in davi if (r["n"], r["arm"], r["states"], str(r.get("shared") or "")) == (n, arm, states, shared)]
+    base = [r for r in davi if (r["n"], r["arm"], r["states"]) == (n, "baseline", states)]
     row = _EMPTY | {"kind": "davi", "n": n, "arm": arm, "states": states, "seeds": len(rows)} | _error(rows)
     row["shared"] = shared if arm == "equivariant" and shared else None
-    greedy = bootstrap({int(r["seed"]): 100.0 * r["greedy_solved"] / r["greedy_tried"] for r in rows})
-    solved = {int(r["seed"]): 100.0 * r["beam_solved"] / r["beam_tried"] for r in rows}
-    interval = bootstrap(solved)
-    sd = float(np.std(list(solved.values()), ddof=1)) if len(rows) > 1 else None
+    rates = {int(r["seed"]): 100.0 * r["beam_solved"] / r["beam_tried"] for r in rows}
+    sd = float(np.std(list(rates.values()), ddof=1)) if len(rows) > 1 else None
     lengths = [r["beam_length"] for r in rows if r["beam_length"] is not None]
     paper = PAPER.get((n, arm), (None, None))
+    row |= _per_cent("greedy", rows) | _per_cent("beam", rows, "solved")
+    if arm != "baseline" and {int(r["seed"]) for r in rows} & {int(r["seed"]) for r in base}:
+        theirs = {int(r["seed"]): 100.0 * r["beam_solved"] / r["beam_tried"] for r in base}
+        row |= _columns("rmse_gap", difference(_errors(rows), _errors(base), paired=True))
+        row |= _columns("solved_gap", difference(rates, theirs, paired=True))
     return row | {
-        "greedy_mean": greedy.value,
-        "greedy_low": greedy.low,
-        "greedy_high": greedy.high,
-        "solved_mean": interval.value,
         "solved_sd": sd,
         "solved_se": None if sd is None else sd / math.sqrt(len(rows)),
-        "solved_low": interval.low,
-        "solved_high": interval.high,
         "solution_length": float(np.mean(lengths)) if lengths else None,
         "paper_mean": paper[0],
         "paper_se": paper[1],
     }
 
 
+def _per_cent(test: str, rows: Sequence[Mapping[str, Any]], name: str = "") -> dict[str, Any]:
+    found = rate_over_seeds({int(r["seed"]): (int(r[f"{test}_solved"]), int(r[f"{test}_tried"])) for r in rows})
+    scaled = Interval(*(None if v is None else 100.0 * v for v in found))  # type: ignore[arg-type]
+    columns = _columns(name or test, scaled)
+    return {f"{name or test}_mean": columns.pop(name or test)} | columns
+
+
+def _columns(name: str, found: Interval) -> dict[str, Any]:
+    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+
+
+def _errors(rows: Sequence[Mapping[str, Any]]) -> dict[int, float]:
+    return {int(r["seed"]): float(r["rmse"]) for r in rows}
+
+
 def _error(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    values = {int(r["seed"]): float(r["rmse"]) for r in rows}
-    interval = bootstrap(values)
+    values = _errors(rows)
     spread = float(np.std(list(values.values()), ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
-    return {"rmse": interval.value, "rmse_se": spread, "rmse_low": interval.low, "rmse_high": interval.high}
+    return _columns("rmse", mean_interval(values)) | {"rmse_se": spread}
 
 
 def label_errors(results: Results, n: int, arm: str) -> dict[int, dict[int, float]]:
@@ -115,8 +130,9 @@ class Worth:
 
     Attributes:
         factor: the estimate.
-        low, high: 95 % bootstrap interval over seeds; None for one seed.
-        bound: ``at least`` where the baseline never gets as low, ``at most`` where it is never as high, else empty.
+        low, high: 95 % limits over seeds; None for one seed, and where the baseline's curve ends first.
+        bound: ``at least`` where the baseline never gets as low, ``at most`` where it is never as high, else empty. The
+            limit that a bound has is then the number to quote.
     """
 
     factor: float
@@ -125,11 +141,12 @@ class Worth:
     bound: str
 
 
-def worth(results: Results, n: int, arm: str, count: int, *, draws: int = 2_000) -> Worth | None:
+def worth(results: Results, n: int, arm: str, count: int) -> Worth | None:
     """How many times as many labels the baseline needs to be as good as an arm with ``count``.
 
     The baseline's error is interpolated between its numbers of labels, both on a logarithmic scale, and not beyond
-    them. Seeds are resampled together for both arms. None for the baseline itself, or where it has not been run.
+    them. A seed has the same labels for all arms, so that its own curve of the baseline is compared with its own error
+    (:func:`burnside.stats.crossing`). None for the baseline itself, or where it has not been run.
     """
     if arm == "baseline":
         return None
@@ -137,35 +154,15 @@ def worth(results: Results, n: int, arm: str, count: int, *, draws: int = 2_000)
     seeds = sorted(set(mine).intersection(*base.values())) if base else []
     if len(base) < 2 or not seeds:
         return None
-    counts = np.log(np.array(list(base), dtype=np.float64))
-    errors = np.array([[base[c][s] for s in seeds] for c in base])
-    own = np.array([mine[s] for s in seeds])
+    falling = -np.log([[base[c][s] for c in base] for s in seeds])
+    found = crossing(np.log(list(base)), falling, -np.log([mine[s] for s in seeds]))
 
-    def shift(chosen: IntArray) -> tuple[float, str]:
-        return _shift(counts, np.log(errors[:, chosen].mean(axis=1)), math.log(own[chosen].mean()), math.log(count))
-
-    everyone = np.arange(len(seeds))
-    factor, bound = shift(everyone)
-    if len(seeds) == 1:
-        return Worth(factor, None, None, bound)
-    rng = np.random.default_rng(0)
-    drawn = [shift(rng.integers(len(seeds), size=len(seeds)))[0] for _ in range(draws)]
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    return Worth(factor, float(low), float(high), bound)
+    low, high = (None if place is None else _times_as_many(place, count) for place in (found.low, found.high))
+    return Worth(_times_as_many(found.at, count), low, high, found.bound)
 
 
-def _shift(counts: FloatArray, errors: FloatArray, own: float, at: float) -> tuple[float, str]:
-    """Where a falling curve reaches a height, relative to ``at``; and on which side it ends if it does not.
-
-    >>> _shift(np.log([1000.0, 4000.0]), np.log([1.0, 0.5]), math.log(0.5), math.log(1000.0))
-    (4.0, '')
-    >>> _shift(np.log([1000.0, 4000.0]), np.log([1.0, 0.5]), math.log(0.4), math.log(2000.0))
-    (2.0, 'at least')
-    >>> _shift(np.log([1000.0, 4000.0]), np.log([1.0, 0.5]), math.log(1.1), math.log(1000.0))
-    (1.0, 'at most')
-    """
-    found = reaches(counts, -errors, -own)
-    return float(round(math.exp(found.at - at), 10)), found.bound
+def _times_as_many(place: float, count: int) -> float:
+    return round(math.exp(place - math.log(count)), 10)
 
 
 def _first_setting(columns: Mapping[str, Any], chosen: BoolArray) -> BoolArray:
@@ -215,7 +212,7 @@ def by_depth(results: Results, n: int, kind: str = "davi") -> dict[str, dict[str
 
 
 def solve_rates(results: Results) -> list[dict[str, Any]]:
-    """A* at the last evaluation, per cube, arm and depth of scramble, over all seeds, with its 95 % Wilson interval."""
+    """A* at the last evaluation, per cube, arm and depth of scramble, with 95 % intervals whose unit is the seed."""
     if "solve_rates" not in results.tables:
         return []
     columns = results.table("solve_rates")
@@ -224,8 +221,12 @@ def solve_rates(results: Results) -> list[dict[str, Any]]:
         last = chosen & (columns["states_so_far"] == columns["states_so_far"][chosen].max())
         for depth in np.unique(columns["depth"][last]):
             here = last & (columns["depth"] == depth)
-            solved, tried = int(columns["solved"][here].sum()), int(columns["tried"][here].sum())
-            interval = wilson(solved, tried)
+            counts = {
+                int(s): (int(k), int(m))
+                for s, k, m in zip(*(columns[key][here] for key in ("seed", "solved", "tried")), strict=True)
+            }
+            interval = rate_over_seeds(counts)
+            solved, tried = (sum(pair) for pair in zip(*counts.values(), strict=True))
             row = {"n": n, "arm": arm, "depth": int(depth), "solved": solved, "tried": tried}
             out.append(row | {"low": interval.low, "high": interval.high})
     return out
@@ -241,7 +242,7 @@ class Curve:
         seeds: how many.
         states: where the points are.
         greedy, rmse: mean over seeds of the rate greedy play solves, and of the error.
-        low, high: of the rate, 95 % bootstrap over seeds (equal to the mean for a single seed).
+        low, high: of the rate, Student's 95 % over seeds, inside [0, 1]; NaN for a single seed.
     """
 
     n: int
@@ -267,9 +268,7 @@ def curves(results: Results) -> list[Curve]:
             key: np.stack([columns[key][chosen & (columns["seed"] == s)] for s in seeds]).astype(np.float64)
             for key in ("greedy", "rmse")
         }
-        rng = np.random.default_rng(0)
-        drawn = of["greedy"][rng.integers(len(seeds), size=(1_000, len(seeds)))].mean(axis=1)
-        low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
-        mean, error = of["greedy"].mean(axis=0), of["rmse"].mean(axis=0)
-        out.append(Curve(n, arm, len(seeds), states, mean, error, low, high))
+        mean, low, high = mean_band(of["greedy"])
+        error = of["rmse"].mean(axis=0)
+        out.append(Curve(n, arm, len(seeds), states, mean, error, np.maximum(low, 0.0), np.minimum(high, 1.0)))
     return out

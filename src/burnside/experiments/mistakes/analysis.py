@@ -11,12 +11,13 @@ from burnside.experiments.mistakes.config import Setting
 from burnside.learning import Comparison
 from burnside.stats import Slope, loglog_slope
 
-__all__ = ["COLUMNS", "Summary", "growth", "mean_error", "rows", "summarise"]
+__all__ = ["COLUMNS", "RUN_COLUMNS", "Summary", "growth", "mean_error", "rows", "runs", "summarise"]
 
 COLUMNS = (
-    "model", "learner", "scale", "seeds", "mistakes M", "mistakes quotient", "ratio", "low", "high",
-    "joint reachable", "joint", "order", "paper", "capped",
+    "model", "learner", "scale", "seeds", "mistakes M", "mistakes quotient", "ratio", "low", "high", "bound",
+    "joint reachable", "joint", "order", "paper", "capped M", "capped quotient",
 )  # fmt: skip
+RUN_COLUMNS = ("model", "learner", "scale", "side", "seed", "mistakes", "episodes", "capped")
 
 #: The predictions that are compared with the measured ratio.
 PREDICTIONS = ("reachable", "joint", "order", "paper")
@@ -32,7 +33,11 @@ class Summary:
 
 
 def rows(results: Sequence[tuple[Setting, Comparison]]) -> list[dict[str, Any]]:
-    """One row per setting, with the columns :data:`COLUMNS`."""
+    """One row per setting, with the columns :data:`COLUMNS`.
+
+    ``ratio`` is that of the means, with a t interval of its logarithm. Where runs spent their budget, mistakes may be
+    missing; on M alone that makes the ratio a lower bound (``bound``), and the interval has a lower limit only.
+    """
     table = []
     for setting, found in results:
         plain = found.to_dict()
@@ -44,17 +49,29 @@ def rows(results: Sequence[tuple[Setting, Comparison]]) -> list[dict[str, Any]]:
             len(plain["seeds"]),
             _mean(mistakes["M"]),
             _mean(mistakes["quotient"]),
-            found.ratio.mean,
+            found.ratio.value,
             found.ratio.low,
             found.ratio.high,
+            found.ratio.bound,
             found.reachable,
             found.joint,
             found.order,
             found.paper,
-            plain["capped"]["M"] + plain["capped"]["quotient"],
+            plain["capped"]["M"],
+            plain["capped"]["quotient"],
         )
         table.append(dict(zip(COLUMNS, values, strict=True)))
     return table
+
+
+def runs(results: Sequence[tuple[Setting, Comparison]]) -> list[tuple[Any, ...]]:
+    """One row per run, with the columns :data:`RUN_COLUMNS`: what every other number is computed from."""
+    return [
+        (setting.name, setting.learner, setting.scale, side, run.seed, run.mistakes(), run.episodes, run.capped)
+        for setting, found in results
+        for side, those in (("M", found.on_m), ("quotient", found.on_quotient))
+        for run in those
+    ]
 
 
 def mean_error(results: Sequence[tuple[Setting, Comparison]], prediction: str) -> float:
@@ -78,7 +95,7 @@ def growth(results: Sequence[tuple[Setting, Comparison]]) -> dict[str, Slope]:
             sizes = [float(s.parameters["n"]) for s, _ in whole]
             samples = [[float(run.mistakes()) for run in runs] for _, runs in whole]
             if len(whole) >= 2 and all(sum(sample) > 0 for sample in samples):
-                found[f"{side}, c = {scale:g}"] = loglog_slope(sizes, samples)
+                found[f"{side}, c = {scale:g}"] = loglog_slope(sizes, samples, of="arithmetic")
     return found
 
 

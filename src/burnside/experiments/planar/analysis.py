@@ -15,17 +15,19 @@ from burnside.envs.planar import PlanarSpec, demonstrate, observe
 from burnside.envs.planar.core import PlanarState
 from burnside.experiments.planar.config import ARMS
 from burnside.runs import Results, read_results
-from burnside.stats import bootstrap, reaches
-from burnside.stats.censored import Ratio, Times, paired_ratio
+from burnside.stats import Crossing, Interval, crossing, mean_band, mean_interval, rate_over_seeds, reaches
+from burnside.stats.censored import Times
+from burnside.stats.ratios import Ratio, ratio_columns, times_ratio
 from burnside.theory import covering
 
 __all__ = ["Curve", "Extent", "cover_rows", "extent", "finetune_curves", "ratios", "saving", "table", "times"]
 
 _EMPTY: dict[str, Any] = dict.fromkeys(
     [
-        "kind", "task", "arm", "shift", "turn", "demos", "seeds", "solved", "restricted_mean", "median", "budget",
-        "ratio", "ratio_low", "ratio_high", "ratio_bound", "success_mean", "success_low", "success_high", "before_mean",
-        "before_low", "before_high", "gain_mean", "gain_low", "gain_high", "saving", "saving_bound", "env_steps",
+        "kind", "task", "arm", "shift", "turn", "demos", "seeds", "solved", "restricted_mean", "restricted_low",
+        "restricted_high", "median", "budget", "ratio", "ratio_low", "ratio_high", "ratio_bound", "success_mean",
+        "success_low", "success_high", "before_mean", "before_low", "before_high", "gain_mean", "gain_low", "gain_high",
+        "saving", "saving_low", "saving_high", "saving_bound", "env_steps",
     ]
 )  # fmt: skip
 
@@ -43,8 +45,9 @@ def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
     """One row per setting of each question.
 
     *ppo*: ``restricted_mean`` and ``median`` of the episodes to 90 % success, and ``ratio``, so many times as many as
-    in the robot's frame, paired by seed. *imitation*: success, and ``saving``, so many times fewer demonstrations than
-    the world frame needs for it. *finetune*: success before and after, and the gain, paired by seed.
+    in the robot's frame (geometric means; a bound where runs are censored). *imitation*: success, and ``saving``, so
+    many times fewer demonstrations than the world frame needs for it. *finetune*: success before and after, and the
+    gain, run by run. Rates have Wilson's intervals with seeds as the unit, gains Student's.
     """
     results = read_results(folder, allow_missing=allow_missing)
     return [
@@ -65,16 +68,16 @@ def times(results: Results, task: str, shift: float, turn: float, arm: str) -> T
 
 
 def ratios(results: Results, task: str, shift: float, turn: float) -> dict[str, Ratio]:
-    """How many times as many episodes the other arms need as the robot's frame, paired by seed."""
+    """How many times as many episodes the other arms need as the robot's frame."""
     arms = [key[0] for key in _settings(results, "ppo", "arm")]
     there = [arm for arm in arms if _of(results, kind="ppo", task=task, shift=shift, turn=turn, arm=arm)]
     found = {arm: times(results, task, shift, turn, arm) for arm in there}
     robot = found.pop("robot", None)
-    if robot is None:
-        return {}
-    pairs = {arm: own for arm, own in found.items() if set(own.seeds) & set(robot.seeds)}
-    missing = bool(results.missing)
-    return {arm: paired_ratio(own, robot, allow_missing=missing) for arm, own in pairs.items()}
+    return {} if robot is None else {arm: times_ratio(own, robot) for arm, own in found.items()}
+
+
+#: Episodes on which a policy of PPO is tested after training (``run``).
+_TESTS_OF_PPO = 500
 
 
 def _ppo_row(results: Results, task: str, shift: float, turn: float, arm: str) -> dict[str, Any]:
@@ -83,16 +86,20 @@ def _ppo_row(results: Results, task: str, shift: float, turn: float, arm: str) -
     budget = max(int(row["episodes"]) for row in rows)
     summary = found.summary(budget)
     own = {"kind": "ppo", "task": task, "arm": arm, "shift": shift, "turn": turn}
-    row = _EMPTY | own | {key: summary[key] for key in ("seeds", "solved", "restricted_mean", "median", "budget")}
-    ratio = ratios(results, task, shift, turn).get(arm)
-    if ratio is not None:
-        row |= {"ratio": ratio.ratio, "ratio_low": ratio.low, "ratio_high": ratio.high}
-        row["ratio_bound"] = ratio.lower_bound
-    return row | _interval("success", {int(r["seed"]): float(r["success"]) for r in rows})
+    kept = ("seeds", "solved", "restricted_mean", "restricted_low", "restricted_high", "median", "budget")
+    row = _EMPTY | own | {key: summary[key] for key in kept}
+    row |= ratio_columns(ratios(results, task, shift, turn).get(arm))
+    return row | _rate("success", rows, "success", _TESTS_OF_PPO)
 
 
-def _interval(name: str, values: dict[int, float]) -> dict[str, Any]:
-    found = bootstrap(values)
+def _rate(name: str, rows: list[dict[str, Any]], column: str, tests: int | None = None) -> dict[str, Any]:
+    def trials(row: dict[str, Any]) -> int:
+        return int(row["test_episodes"] if tests is None else tests)
+
+    return _columns(name, rate_over_seeds({int(r["seed"]): (round(r[column] * trials(r)), trials(r)) for r in rows}))
+
+
+def _columns(name: str, found: Interval) -> dict[str, Any]:
     return {f"{name}_mean": found.value, f"{name}_low": found.low, f"{name}_high": found.high}
 
 
@@ -101,30 +108,42 @@ def _imitation_row(results: Results, task: str, demos: int, arm: str) -> dict[st
     first = rows[0]
     own = {"kind": "imitation", "task": task, "arm": arm, "shift": first["shift"], "turn": first["turn"]}
     row = _EMPTY | own | {"demos": demos, "seeds": len(rows)}
-    row |= _interval("success", {int(r["seed"]): float(r["success"]) for r in rows})
+    row |= _rate("success", rows, "success")
     found = saving(results, task, demos, arm)
-    return row if found is None else row | {"saving": found[0], "saving_bound": found[1]}
+    if found is None:
+        return row
+    at, low, high, bound = found
+    return row | {"saving": at, "saving_low": low, "saving_high": high, "saving_bound": bound}
 
 
-def _mean_success(results: Results, task: str, arm: str) -> dict[int, float]:
-    demos = sorted({int(row["demos"]) for row in _of(results, kind="imitation", task=task, arm=arm)})
-    return {
-        n: float(np.mean([r["success"] for r in _of(results, kind="imitation", task=task, arm=arm, demos=n)]))
-        for n in demos
-    }
+def _successes(results: Results, task: str, arm: str) -> dict[int, dict[int, float]]:
+    """Success of imitation by number of demonstrations and seed."""
+    out: dict[int, dict[int, float]] = {}
+    for row in _of(results, kind="imitation", task=task, arm=arm):
+        out.setdefault(int(row["demos"]), {})[int(row["seed"])] = float(row["success"])
+    return dict(sorted(out.items()))
 
 
-def saving(results: Results, task: str, demos: int, arm: str) -> tuple[float, str] | None:
+def saving(results: Results, task: str, demos: int, arm: str) -> Crossing | None:
     """How many times as many demonstrations the world frame needs for an arm's success with ``demos``.
 
-    The world's success is interpolated on the logarithm of the number of demonstrations. The second value is "at least"
-    if the world never got as far, "at most" if it was further with its fewest, else "".
+    The world's success is interpolated on the logarithm of the number of demonstrations. The bound is "at least" if the
+    world never got as far, "at most" if it was further with its fewest. Limits are over the seeds that all have;
+    without such seeds there are none.
     """
-    world, own = _mean_success(results, task, "world"), _mean_success(results, task, arm).get(demos)
+    world, own = _successes(results, task, "world"), _successes(results, task, arm).get(demos)
     if arm == "world" or own is None or len(world) < 2:
         return None
-    found = reaches(np.log(np.array(list(world), dtype=np.float64)), list(world.values()), own)
-    return float(math.exp(found.at) / demos), found.bound
+    counts = np.log(list(world))
+    seeds = sorted(set(own).intersection(*world.values()))
+    if seeds:
+        found = crossing(counts, [[world[n][s] for n in world] for s in seeds], [own[s] for s in seeds])
+    else:
+        means = [float(np.mean(list(by_seed.values()))) for by_seed in world.values()]
+        at, bound = reaches(counts, means, float(np.mean(list(own.values()))))
+        found = Crossing(at, None, None, bound)
+    low, high = (None if place is None else math.exp(place) / demos for place in (found.low, found.high))
+    return Crossing(math.exp(found.at) / demos, low, high, found.bound)
 
 
 def _finetune_row(results: Results, task: str, arm: str, demos: int) -> dict[str, Any]:
@@ -132,9 +151,8 @@ def _finetune_row(results: Results, task: str, arm: str, demos: int) -> dict[str
     first = rows[0]
     own = {"kind": "finetune", "task": task, "arm": arm, "shift": first["shift"], "turn": first["turn"]}
     row = _EMPTY | own | {"demos": demos, "seeds": len(rows), "env_steps": int(np.mean([r["env_steps"] for r in rows]))}
-    row |= _interval("success", {int(r["seed"]): float(r["after"]) for r in rows})
-    row |= _interval("before", {int(r["seed"]): float(r["before"]) for r in rows})
-    return row | _interval("gain", {int(r["seed"]): float(r["after"] - r["before"]) for r in rows})
+    row |= _rate("success", rows, "after") | _rate("before", rows, "before")
+    return row | _columns("gain", mean_interval({int(r["seed"]): float(r["after"] - r["before"]) for r in rows}))
 
 
 @dataclass(frozen=True)
@@ -144,7 +162,7 @@ class Curve:
     Attributes:
         task, arm, seeds: whose.
         env_steps: where the points are, mean over seeds.
-        mean, low, high: success, with 95 % bootstrap over seeds.
+        mean, low, high: success, with Student's 95 % over seeds, inside [0, 1]; NaN for a single seed.
     """
 
     task: str
@@ -170,10 +188,8 @@ def finetune_curves(results: Results) -> list[Curve]:
         length = min(len(run) for run in runs)
         values = np.stack([run[:length] for run in runs])
         at = np.stack([run[:length] for run in steps]).mean(axis=0).astype(np.int64)
-        rng = np.random.default_rng(0)
-        drawn = values[rng.integers(len(seeds), size=(1_000, len(seeds)))].mean(axis=1)
-        low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
-        out.append(Curve(str(task), str(arm), len(seeds), at, values.mean(axis=0), low, high))
+        mean, low, high = mean_band(values)
+        out.append(Curve(str(task), str(arm), len(seeds), at, mean, np.maximum(low, 0.0), np.minimum(high, 1.0)))
     return out
 
 

@@ -16,7 +16,7 @@ from burnside.envs.ring import RingSpec, expected_optimal_return
 from burnside.errors import UnknownName
 from burnside.experiments.ring3d.config import ALGORITHMS, PAPER, Setting
 from burnside.runs import Results, read_results
-from burnside.stats import bootstrap
+from burnside.stats import mean_band, mean_interval
 
 __all__ = ["COLUMNS", "Curve", "circling", "curves", "final", "references", "settings", "table"]
 
@@ -55,7 +55,7 @@ def final(results: Results, setting: Setting, score: str = "greedy") -> dict[int
 def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
     """One row per setting with the paper's number beside it, then the policies that learned nothing; keys ``COLUMNS``.
 
-    ``…_mean``, ``…_se``, ``…_low`` and ``…_high`` are over seeds (95 % bootstrap). ``solved``, ``cells`` and ``mines``
+    ``…_mean``, ``…_se``, ``…_low`` and ``…_high`` are over seeds (Student's 95 %). ``solved``, ``cells`` and ``mines``
     describe greedy play: share of boards on which the goal was entered, different cells entered per episode, mines per
     step.
     """
@@ -77,7 +77,7 @@ def _summary(results: Results, setting: Setting) -> dict[str, Any]:
     )
     for score in SCORES:
         values = final(results, setting, score)
-        interval = bootstrap(values)
+        interval = mean_interval(values)
         spread = float(np.std(list(values.values()), ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
         row |= {f"{score}_mean": interval.value, f"{score}_se": spread}
         if score in ("greedy", "sampled"):
@@ -142,7 +142,7 @@ class Curve:
         setting: whose.
         seeds: how many.
         episode: where the points are.
-        mean, low, high: of the training return over seeds, 95 % bootstrap (all equal for a single seed).
+        mean, low, high: of the training return over seeds, Student's 95 % (NaN for a single seed).
     """
 
     setting: Setting
@@ -166,10 +166,7 @@ def curves(results: Results, *, window: int = 100, points: int = 200) -> list[Cu
         length = min(len(run) for run in runs)
         at = np.unique(np.linspace(1, length, min(points, length)).astype(np.int64))
         means = np.stack([_moving(run[:length].astype(np.float64), window)[at - 1] for run in runs])
-        rng = np.random.default_rng(0)
-        drawn = means[rng.integers(len(runs), size=(1_000, len(runs)))].mean(axis=1)
-        low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
-        out.append(Curve(setting, len(runs), at, means.mean(axis=0), low, high))
+        out.append(Curve(setting, len(runs), at, *mean_band(means)))
     return out
 
 

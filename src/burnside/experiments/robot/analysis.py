@@ -1,4 +1,4 @@
-"""Success of imitation by frame and demonstrations, of fine-tuning before and after, and curves; Wilson intervals."""
+"""Success of imitation by frame and demonstrations, of fine-tuning before and after, and curves."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 from burnside._types import FloatArray, IntArray
 from burnside.experiments.robot.config import ARMS, OBSERVATIONS
 from burnside.runs import Results, read_results
-from burnside.stats import bootstrap, wilson
+from burnside.stats import mean_interval, rate_over_seeds
 
 __all__ = ["Curve", "finetune_curves", "table", "training_curves"]
 
 _EMPTY: dict[str, Any] = dict.fromkeys(
     [
         "kind", "task", "observation", "arm", "demos", "seeds", "scenes", "successes", "success", "success_low",
-        "success_high", "seed_low", "seed_high", "inside_gate", "before", "before_low", "before_high", "gain",
-        "gain_low", "gain_high", "training", "env_steps",
+        "success_high", "inside_gate", "before", "before_low", "before_high", "gain", "gain_low", "gain_high",
+        "training", "env_steps",
     ]
 )  # fmt: skip
 _KEYS = ("task", "observation", "demos", "arm")
@@ -40,11 +40,10 @@ def _of(results: Results, key: tuple[Any, ...], tuned: bool = False) -> list[dic
 def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
     """One row per task, observation, number of demonstrations and frame: of imitation, then of fine-tuning.
 
-    ``success`` is pooled over the seeds, with a Wilson interval (``success_low``, ``success_high``) as if all episodes
-    were independent. They are not quite: every seed plays the same held-out scenes, and a seed's policy its own way;
-    ``seed_low`` and ``seed_high`` are a bootstrap over seeds. Fine-tuning also has success ``before``, the ``gain``
-    (paired by seed, bootstrapped), and in ``training`` the share of successes, noise included, in the last quarter of
-    its training episodes.
+    ``success`` is pooled over the seeds; its interval (``success_low``, ``success_high``) is Wilson's with seeds as the
+    unit, since a seed's policy plays its episodes its own way. All play the same held-out scenes, so it is about those.
+    Fine-tuning also has success ``before``, the ``gain`` (run by run, Student's interval), and in ``training`` the
+    share of successes, noise included, in the last quarter of its training episodes. A single seed has no interval.
     """
     results = read_results(folder, allow_missing=allow_missing)
     return [
@@ -54,17 +53,15 @@ def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
 
 
 def _pooled(name: str, rows: list[dict[str, Any]], column: str) -> dict[str, Any]:
-    won, played = sum(int(row[column]) for row in rows), sum(int(row["scenes"]) for row in rows)
-    interval = wilson(won, played)
-    return {name: won / played, f"{name}_low": interval.low, f"{name}_high": interval.high}
+    found = rate_over_seeds({int(row["seed"]): (int(row[column]), int(row["scenes"])) for row in rows})
+    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
 
 
 def _imitation_row(results: Results, key: tuple[Any, ...]) -> dict[str, Any]:
     rows = _of(results, key)
     row = _EMPTY | {"kind": "imitation", **dict(zip(_KEYS, key, strict=True)), "seeds": len(rows)}
     row |= {"scenes": int(rows[0]["scenes"]), "successes": sum(int(r["successes"]) for r in rows)}
-    spread = bootstrap({int(r["seed"]): r["successes"] / r["scenes"] for r in rows})
-    row |= {"seed_low": spread.low, "seed_high": spread.high, "inside_gate": sum(bool(r["gate"]) for r in rows)}
+    row["inside_gate"] = sum(bool(r["gate"]) for r in rows)
     return row | _pooled("success", rows, "successes")
 
 
@@ -73,7 +70,7 @@ def _finetune_row(results: Results, key: tuple[Any, ...]) -> dict[str, Any]:
     row = _EMPTY | {"kind": "finetune", **dict(zip(_KEYS, key, strict=True)), "seeds": len(rows)}
     row |= {"scenes": int(rows[0]["scenes"]), "successes": sum(int(r["after"]) for r in rows)}
     row |= _pooled("success", rows, "after") | _pooled("before", rows, "successes")
-    gain = bootstrap({int(r["seed"]): (r["after"] - r["successes"]) / r["scenes"] for r in rows})
+    gain = mean_interval({int(r["seed"]): (r["after"] - r["successes"]) / r["scenes"] for r in rows})
     known = [float(r["training"]) for r in rows if r["training"] is not None]
     row |= {"gain": gain.value, "gain_low": gain.low, "gain_high": gain.high}
     row["training"] = float(np.mean(known)) if known else None
@@ -87,7 +84,7 @@ class Curve:
     Attributes:
         task, observation, demos, arm, seeds: whose; runs from different numbers of demonstrations are apart.
         env_steps: where the points are, mean over seeds.
-        mean, low, high: success pooled over seeds, with Wilson's interval.
+        mean, low, high: success pooled over seeds, with Wilson's interval whose unit is the seed; NaN for one seed.
     """
 
     task: str
@@ -126,13 +123,14 @@ def _curves(results: Results, name: str) -> list[Curve]:
         length = min(len(part["env_steps"]) for part in parts)
         at = np.stack([part["env_steps"][:length] for part in parts]).mean(axis=0)
         if name == "finetune":
-            won = np.stack([part["successes"][:length] for part in parts]).sum(axis=0)
-            played = np.full(length, scenes * len(seeds))
+            played = np.full((len(seeds), length), scenes)
+            won = np.stack([part["successes"][:length] for part in parts])
         else:
-            played = np.stack([part["episodes"][:length] for part in parts]).sum(axis=0)
-            won = np.rint(sum(part["success"][:length] * part["episodes"][:length] for part in parts)).astype(np.int64)
-        bands = [wilson(int(w), int(n)) for w, n in zip(won, played, strict=True)]
-        low, high = np.array([b.low for b in bands]), np.array([b.high for b in bands])
+            played = np.stack([part["episodes"][:length] for part in parts])
+            won = np.rint(np.stack([part["success"][:length] for part in parts]) * played).astype(np.int64)
+        counts = [{s: (int(won[s, k]), int(played[s, k])) for s in range(len(seeds))} for k in range(length)]
+        points = [rate_over_seeds({s: pair for s, pair in point.items() if pair[1]}) for point in counts]
+        mean, low, high = (np.array(ends, dtype=np.float64) for ends in zip(*points, strict=True))
         task, observation, demos, arm = key
-        out.append(Curve(task, observation, demos, arm, len(seeds), at.astype(np.int64), won / played, low, high))
+        out.append(Curve(task, observation, demos, arm, len(seeds), at.astype(np.int64), mean, low, high))
     return out

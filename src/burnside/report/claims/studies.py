@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 from burnside.report.claims.checks import Figures, _check, _committed
 
@@ -22,12 +23,15 @@ def table_one() -> Figures:
         n, condition = row["n"], row["condition"]
         figures[f"{condition}_{n}"] = round(row["restricted_mean"], 1)
         figures[f"{condition}_{n}_solved"] = round(row["solved"] * row["seeds"])
-        figures[f"{condition}_{n}_steps"] = round(row["restricted_mean_steps"])
+        figures[f"{condition}_{n}_steps"] = round(row["steps_mean"])
+        figures[f"{condition}_{n}_returns"] = row["returns"] and [round(value, 1) for value in row["returns"]]
         compared = row["paper_mean"] is not None and row["mean"] is not None
         if compared and abs(row["mean"] - row["paper_mean"]) <= 4 * row["paper_se"]:
             within[condition].append(n)
     for n, ratio in ratios(read_results(folder)).items():
-        figures[f"ratio_{n}"] = round(ratio.ratio, 2)
+        figures[f"ratio_{n}"] = round(ratio.value, 2)
+        # of a bound the confidence limit is quoted, rounded to the safe side
+        figures[f"ratio_{n}_low"] = None if ratio.low is None else math.floor(100 * ratio.low) / 100
     return figures | {f"{condition}_within": sizes for condition, sizes in within.items()}
 
 
@@ -74,6 +78,7 @@ def planar_study() -> Figures:
             figures[f"solved_{arm}"] = round(row["solved"] * row["seeds"])
             if row["ratio"] is not None:
                 figures[f"ratio_{arm}"] = round(row["ratio"], 1)
+                figures[f"ratio_{arm}_low"] = math.floor(10 * row["ratio_low"]) / 10
         elif row["kind"] == "imitation" and row["task"] == "push" and row["demos"] == 40:
             figures[f"imitation_{arm}"] = round(100 * row["success_mean"], 1)
         elif row["kind"] == "imitation" and row["task"] == "push" and row["demos"] == 10 and row["saving"] is not None:
