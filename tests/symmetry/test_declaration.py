@@ -1,7 +1,9 @@
 """Declarations against Gymnasium: spaces that do not fit, today's check, files, and the domain of a form."""
 
+import copy
 import json
 import tomllib
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from tests.symmetry.zoo import CASES
 
 from burnside.errors import BurnsideError, InvalidAction, InvalidParameter
 from burnside.symmetry import (
+    CanonicalForm,
     Declaration,
     Frame,
     Image,
@@ -22,6 +25,7 @@ from burnside.symmetry import (
     Trivial,
     all_images,
     canonical_form,
+    random_images,
 )
 
 gym = pytest.importorskip("gymnasium")
@@ -39,6 +43,12 @@ WALKER = Declaration(
     set_state=lambda env, s: env.unwrapped.set_state(*s),
     domain=2,
 )
+
+
+def needs_mujoco() -> None:
+    """Gymnasium's MuJoCo environments need both; an environment for robosuite has the first only."""
+    pytest.importorskip("mujoco")
+    pytest.importorskip("imageio")
 
 
 # ---------------------------------------------------------------------- spaces
@@ -126,7 +136,7 @@ def test_a_wrong_declaration_is_refuted() -> None:
 
 
 def test_walker_is_symmetric_since_version_5() -> None:
-    pytest.importorskip("mujoco")
+    needs_mujoco()
     from burnside.canonical import check_symmetry
 
     env = gym.make("Walker2d-v5")
@@ -141,7 +151,7 @@ def test_walker_is_symmetric_since_version_5() -> None:
 
 def test_reacher_turns_as_a_whole() -> None:
     """O(2): its arm and target turned about the shoulder, or seen in a mirror."""
-    pytest.importorskip("mujoco")
+    needs_mujoco()
     from burnside.canonical import check_symmetry
 
     reacher = Declaration(
@@ -160,7 +170,7 @@ def test_reacher_turns_as_a_whole() -> None:
 
 def test_the_legs_of_ant_go_round() -> None:
     """A quarter turn about the vertical: leg i takes the place of leg i + 1, and the body's axes turn along."""
-    pytest.importorskip("mujoco")
+    needs_mujoco()
     from burnside.canonical import check_symmetry
 
     legs = SignedPermutation("6,7,0,-1,2,3,4,-5")  # hip and ankle of each leg; every other ankle has its axis reversed
@@ -331,6 +341,28 @@ def test_fields_that_are_not_known_are_refused() -> None:
         all_images(CARTPOLE, {"goal": np.ones((2, 4))}, roles={"goal": "obs"})
     with pytest.raises(InvalidParameter, match="infinitely many"):
         all_images(Declaration("SO(2)", Rotation((0, 1)), "trivial"), {"obs": np.ones((2, 2))})
+
+
+def test_rows_with_several_points_share_their_element() -> None:
+    """Buffers keep discrete actions as columns, and chunked policies keep several actions per row."""
+    batch = {"obs": np.ones((6, 4)), "actions": np.zeros((6, 1), dtype=int)}
+    moved, g = random_images(CARTPOLE, batch, seed=2)
+    assert 0 < g.sum() < 6 and moved["actions"].shape == (6, 1) and np.array_equal(moved["actions"][:, 0], g)
+    turns = Declaration("SO(2)", Rotation((0, 1)), Rotation((0, 1)))
+    chunks = np.random.default_rng(0).normal(size=(5, 3, 2))
+    moved, g = random_images(turns, {"obs": np.ones((5, 2)), "actions": chunks}, seed=2)
+    for i in range(5):
+        assert np.allclose(moved["actions"][i], chunks[i] @ g[i].T)
+    with pytest.raises(InvalidParameter, match="same length"):
+        all_images(CARTPOLE, {"obs": np.ones((6, 4)), "rewards": np.ones(5)})
+
+
+def test_declarations_can_be_copied_and_sent() -> None:
+    """Vector environments copy what they are given into processes of their own."""
+    for copied in (copy.deepcopy(CARTPOLE), replace(CARTPOLE, name="again", domain=0), replace(PENDULUM, state=None)):
+        assert isinstance(copied.canonicalizer, CanonicalForm)
+    assert copy.deepcopy(CARTPOLE) == CARTPOLE and hash(copy.deepcopy(CARTPOLE)) == hash(CARTPOLE)
+    assert replace(CARTPOLE, domain=0) != CARTPOLE
 
 
 def test_images_of_transitions_are_transitions() -> None:

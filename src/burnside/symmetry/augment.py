@@ -14,6 +14,7 @@ import numpy as np
 
 from burnside._types import AnyArray
 from burnside.errors import InvalidParameter
+from burnside.symmetry.acting import Acting
 from burnside.symmetry.declaration import Declaration
 
 __all__ = ["Orbit", "all_images", "orbit", "random_images", "role_of"]
@@ -74,6 +75,7 @@ def all_images(
     {'obs': array([[ 1.,  2.],
            [-1.,  2.]]), 'action': array([0, 1]), 'reward': array([5., 5.])}
     """
+    _rows(batch)
     chosen = declaration.elements if elements is None else elements
     if chosen is None:
         raise InvalidParameter(
@@ -105,12 +107,11 @@ def random_images(
     >>> bool((moved["action"] == g).all()), bool((moved["obs"][:, 0] == 1 - 2 * g).all())
     (True, True)
     """
-    rows = next((_rows(value) for value in batch.values()), 0)
-    g = declaration.random_element(seed, counter + np.arange(rows))
+    g = declaration.random_element(seed, counter + np.arange(_rows(batch)))
     found = {}
     for name, value in batch.items():
         role = role_of(name, roles)
-        found[name] = value if role == "same" else declaration.on(role).act(g, value)
+        found[name] = value if role == "same" else _move_rows(declaration.on(role), g, value)
     return found, g
 
 
@@ -155,10 +156,28 @@ def orbit(declaration: Declaration, x: Any, *, tol: float = 1e-9) -> Orbit:
     return Orbit(_take(images, first), first, np.flatnonzero(same[0]))
 
 
-def _rows(value: Any) -> int:
-    while isinstance(value, Mapping | tuple):
-        value = next(iter(value.values())) if isinstance(value, Mapping) else value[0]
-    return len(value)
+def _move_rows(acting: Acting, g: Any, value: Any) -> Any:
+    """Row i moved by element i, also where a row holds several points: actions of shape (rows, 1), action chunks."""
+    lead = acting.lead(value)
+    more = 0 if lead is None else len(lead) - 1
+    elements = np.asarray(g)
+    return acting.act(elements.reshape(elements.shape[:1] + (1,) * more + elements.shape[1:]), value)
+
+
+def _rows(batch: Mapping[str, Any]) -> int:
+    """How many rows the fields have; refuses fields of different lengths."""
+    counts = {name: {np.shape(leaf)[:1] for leaf in _leaves(value)} for name, value in batch.items()}
+    lengths = set().union(*counts.values())
+    if len(lengths) != 1 or () in lengths:
+        raise InvalidParameter(f"the fields of a batch need one leading axis of the same length, got {counts}")
+    return int(next(iter(lengths))[0])
+
+
+def _leaves(x: Any) -> list[Any]:
+    if isinstance(x, Mapping | tuple):
+        inside = x.values() if isinstance(x, Mapping) else x
+        return [leaf for value in inside for leaf in _leaves(value)]
+    return [x]
 
 
 def _join(items: Sequence[Any]) -> Any:

@@ -100,7 +100,7 @@ class Declaration:
         if self.domain is not None:
             self.canonicalizer  # noqa: B018 - refuses a domain that does not fit
 
-    #: ``(g, x) → g·x``; leading axes of elements and observations broadcast.
+    #: ``(g, x) → g·x``; leading axes of elements and observations broadcast. What does not change may be x itself.
     act_on_observation: Callable[[Any, Any], Any] = field(init=False, repr=False, compare=False)
     #: ``(g, a) → g·a``.
     act_on_action: Callable[[Any, Any], Any] = field(init=False, repr=False, compare=False)
