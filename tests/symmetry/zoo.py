@@ -81,7 +81,11 @@ CASES: dict[str, Case] = {
         (None, 2),
     ),
     "hexagon": Case(
-        Declaration("D6", Rotation((0, 1), (2, 3)), Rotation((0, 1))), vector(4), vector(2), (None, 2), 1e-9
+        Declaration("D6", Rotation((0, 1), (2, 3), angles=(4,)), Rotation((0, 1))),
+        lambda rng: np.append(rng.normal(size=4), rng.uniform(-3, 3)),
+        vector(2),
+        (None, 2),
+        1e-9,
     ),
     "cube": Case(Declaration("Oh", Rotation((0, 1, 2), axial=(3, 4, 5)), Rotation((0, 1, 2))), small(6), vector(3)),
     "three legs": Case(Declaration("S3", ["1,2,0", "1,0,2"], ["1,2,0", "1,0,2"]), small(3), vector(3), (None, 0)),
@@ -140,10 +144,10 @@ CASES: dict[str, Case] = {
         1e-9,
     ),
     "O(2)": Case(
-        Declaration("O(2)", Rotation((0, 2), (4, 5), (8, 9), odd=(3, 6, 7)), Rotation(odd=(0, 1))),
-        vector(10),
+        Declaration("O(2)", Rotation((0, 2), (4, 5), (8, 9), odd=(3, 6, 7), angles=(10,)), Rotation(odd=(0, 1))),
+        lambda rng: np.append(rng.normal(size=10), rng.uniform(-3, 3)),
         vector(2),
-        (Frame(direction=(4, 5)),),
+        (Frame(direction=(4, 5)), Frame(angle=10)),
         1e-9,
     ),
     "SO(3)": Case(
