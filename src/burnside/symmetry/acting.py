@@ -78,8 +78,8 @@ class LeafActing(Acting):
         if all(isinstance(m, SignedPermutation) for m in self.maps):
             signed: list[Any] = self.maps
             self._signed = np.stack([m.index for m in signed]), np.stack([m.signs for m in signed])
-            self._moves = not all(m._stays for m in signed)
-            self._flips = [m for m in signed if not m._keeps]
+            self._moves = not all(m.stays for m in signed)
+            self._flips = [m for m in signed if not m.keeps]
         tables = [m.table for m in self.maps if isinstance(m, Labels)]
         self._table = np.stack(tables) if len(tables) == self.order else None
 

@@ -11,6 +11,7 @@ equal, the images are the same (the observation is symmetric itself), and the el
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -72,10 +73,12 @@ class FiniteForm(CanonicalForm):
         self._first = [] if callable(domain) or domain in (None, "lexicographic") else [self._resolve(d) for d in items]
         self._labels = self._by_label() if self._score is None else None
         self._pairs = self._two_images() if self._score is None else None
-        if self._pairs is not None:
+        self._shape: tuple[int, ...] | None = None  # of a single vector, if that is all it takes to be fast
+        if self._pairs:
             assert isinstance(self._acting, LeafActing)
             reflection: Any = self._acting.maps[1]
-            self._reflect, self._width = reflection.apply, reflection.width
+            self._shape, self._decides = (reflection.width,), self._pairs[0]
+            self._reflect: Callable[[AnyArray], AnyArray] = operator.neg if reflection.negates else reflection.apply
 
     def _resolve(self, item: Any) -> tuple[str | None, int | None]:
         """(part, place) of a deciding coordinate; part None is the only array, place None the whole part."""
@@ -131,8 +134,12 @@ class FiniteForm(CanonicalForm):
 
     def __call__(self, x: Any) -> tuple[Any, Any]:
         """The representative, and the element that leads to it."""
-        if self._pairs is not None and x.__class__ is np.ndarray and x.ndim == 1:
-            return self._single(x)
+        if x.__class__ is np.ndarray and x.shape == self._shape:  # one vector, two images
+            place, partner, sign = self._decides
+            here, there = x.item(place), x.item(partner) * sign
+            if here > there:
+                return x, 0
+            return (self._reflect(x), 1) if here < there else self._tied(x)
         if self._labels is not None and isinstance(x, int | np.integer):
             model: Any = self._acting.maps[0]  # type: ignore[attr-defined]
             model(x)  # refuses what is no label
@@ -145,13 +152,10 @@ class FiniteForm(CanonicalForm):
             return self.act(chosen, x), chosen
         return self.act(g, x), g
 
-    def _single(self, x: AnyArray) -> tuple[AnyArray, int]:
-        """One vector, two images: no more than the deciding number is looked at."""
-        if x.size != self._width:
-            self._acting.act(1, x)  # which says what is wrong
-        get = x.item
-        for place, partner, sign in self._pairs:  # type: ignore[union-attr]
-            here, there = get(place), get(partner) * sign
+    def _tied(self, x: AnyArray) -> tuple[AnyArray, int]:
+        """One vector, two images, of which the first number does not tell which is larger."""
+        for place, partner, sign in self._pairs or ():
+            here, there = x.item(place), x.item(partner) * sign
             if here > there:
                 return x, 0
             if here < there:

@@ -110,14 +110,14 @@ def _leaf_problems(acting: LeafActing, space: Any, what: str) -> list[str]:
     if isinstance(space, spaces.MultiBinary):
         if space.shape != (width,):
             return [_width_text(width, space, what)]
-        if not all(isinstance(m, SignedPermutation) and m._keeps for m in maps):
+        if not all(isinstance(m, SignedPermutation) and m.keeps for m in maps):
             return [
                 f"the {what} is {space}, whose numbers are 0 and 1 and have no signs: use MultiLabels to exchange them"
             ]
         return []
     if not isinstance(space, spaces.Box) or space.shape != (width,):
         return [_width_text(width, space, what)]
-    if space.dtype.kind in "ub" and not all(isinstance(m, SignedPermutation) and m._keeps for m in maps):
+    if space.dtype.kind in "ub" and not all(isinstance(m, SignedPermutation) and m.keeps for m in maps):
         return [f"the {what} has numbers of type {space.dtype}, which have no signs and cannot turn"]
     found = []
     for j, m in enumerate(maps):
@@ -223,7 +223,7 @@ def _image_problems(maps: list[Image], space: Any, what: str) -> list[str]:
         except ValueError as error:
             found.append(f"generator {j} does not fit the {what}: {error}")
             continue
-        if m.permute is not None and not m.permute._keeps:
+        if m.permute is not None and not m.permute.keeps:
             continue  # channels that change sign: their bounds follow no simple rule
         if not (np.array_equal(low, space.low) and np.array_equal(high, space.high)):
             found.append(f"generator {j} maps pixels of the {what} to pixels with other bounds")

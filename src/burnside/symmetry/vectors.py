@@ -38,9 +38,10 @@ class SignedPermutation(Map):
         index, sign = parse_permutation(spec, signs)
         self.index: AnyArray = frozen(index, np.int64)
         self.signs: AnyArray = frozen(sign, np.int8)
-        self._stays = bool((self.index == np.arange(self.index.size)).all())
-        self._keeps = bool((self.signs > 0).all())
-        self._negates = self._stays and bool((self.signs < 0).all())
+        # Whether all numbers keep their place, all keep their sign, or nothing but signs changes, and all of them.
+        self.stays = bool((self.index == np.arange(self.index.size)).all())
+        self.keeps = bool((self.signs > 0).all())
+        self.negates = self.stays and bool((self.signs < 0).all())
         self._by_dtype: dict[Any, AnyArray] = {}
 
     @classmethod
@@ -102,17 +103,17 @@ class SignedPermutation(Map):
 
     def apply(self, x: AnyArray) -> AnyArray:
         """The same for an array that is known to fit."""
-        if self._negates and x.dtype.kind in "if":
+        if self.negates and x.dtype.kind in "if":
             return -x
-        out = x if self._stays else x[..., self.index]
-        if self._keeps:
+        out = x if self.stays else x[..., self.index]
+        if self.keeps:
             return out
         signs = self._by_dtype.get(x.dtype)
         return out * (self.signs_like(x.dtype) if signs is None else signs)
 
     def signs_like(self, dtype: Any) -> AnyArray:
         """The signs as numbers of a type; refuses types that have no negative numbers."""
-        if dtype.kind not in "if" and not self._keeps:
+        if dtype.kind not in "if" and not self.keeps:
             raise InvalidParameter(
                 f"{self!r} changes signs, but numbers of type {dtype} have none: use a signed type, or Labels and "
                 "MultiLabels for numbers that are names"
