@@ -59,6 +59,27 @@ def test_arguments_of_a_gymnasium_constructor(command: str, capsys: pytest.Captu
         assert found["states"] == 9 and found["successors"] == 1
 
 
+def test_terminal_states_of_a_gymnasium_table(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "audit", "FrozenLake-v1", "--json")
+    found = json.loads(out)
+    assert code == 0 and (found["pairs"], found["quotient"]["pairs"], found["terminal_states"]) == (44, 42, 5)
+    assert found["group"]["order"] == found["group"]["acting_order"] == 4
+    _, out, _ = run(capsys, "audit", "FrozenLake-v1", "--terminal-actions", "--json")
+    assert (json.loads(out)["pairs"], json.loads(out)["quotient"]["pairs"]) == (64, 47)
+    _, out, _ = run(capsys, "audit", "FrozenLake-v1")
+    assert "no choices there, so no pairs" in out and "31850496" not in out
+    _, out, _ = run(capsys, "minimise", "FrozenLake-v1")
+    assert "nothing is chosen in a terminal state" in out
+    _, out, _ = run(capsys, "measure", "FrozenLake-v1", "--seeds", "1", "--max-episodes", "10", "--fresh")
+    assert "5 states are terminal" in out
+    _, out, _ = run(capsys, "audit", "CliffWalking-v1")
+    assert "order |G|, on the pairs reachable from p₀" in out
+    code, out, _ = run(
+        capsys, "bounds", *["--states", "16", "--pairs", "44", "--succ", "3", "--horizon", "100", "--terminal", "5"]
+    )
+    assert code == 0 and "mistakes" in out
+
+
 def test_parameters_horizon_and_declared_default(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "audit", "slip-ring", "--n", "7", "--horizon", "3", "--param", "goal=fixed", "--json")
     found = json.loads(out)
@@ -86,7 +107,9 @@ def test_module_factory_and_symmetry(
     monkeypatch.chdir(tmp_path)
     code, out, _ = run(capsys, "audit", "my_models:make", "--n", "6", "--symmetry", "my_models:turn", "--json")
     found = json.loads(out)
-    assert code == 0 and found["group"] == {"name": "turn", "order": 6, "log10_order": pytest.approx(0.778, abs=1e-3)}
+    expected = {"name": "turn", "order": 6, "acting_order": 6}
+    assert code == 0 and {key: found["group"][key] for key in expected} == expected
+    assert found["group"]["log10_order"] == pytest.approx(0.778, abs=1e-3)
     assert found["quotient"]["states"] == 1
 
 

@@ -98,7 +98,7 @@ def test_one_goal_orientation_is_refused(capsys: pytest.CaptureFixture[str]) -> 
     code, out, err = run(capsys, *argv, "--json")
     found = json.loads(out)
     assert code == 1 and not found["verified"]["ok"] and found["verified"]["counterexample"]["amount"] == 1.0
-    assert found["quotient"] == {"states": None, "pairs": None, "successors": None}
+    assert found["quotient"] == {"states": None, "terminal_states": 0, "pairs": None, "successors": None}
     code, out, err = run(capsys, *argv, "--trust")
     assert code == 0 and "not verified" in out and "120" in out and not err
     code, out, _ = run(capsys, *argv, "--trust", "--json")

@@ -7,7 +7,8 @@ import pytest
 
 from burnside.errors import InvalidParameter, NotVerified
 from burnside.learning import UBEV, UCBVI, UCFH, World, learn
-from burnside.mdp import Quotient, Symmetry, TabularMDP, policy_return, quotient, solve, zoo
+from burnside.learning.world import first_policy
+from burnside.mdp import Quotient, Symmetry, TabularMDP, discover, minimise, policy_return, quotient, solve, zoo
 
 
 def random_symmetric(seed: int) -> tuple[TabularMDP, Symmetry]:
@@ -29,6 +30,23 @@ def random_symmetric(seed: int) -> tuple[TabularMDP, Symmetry]:
     return mdp, Symmetry.from_actions(mdp, turn[None], name="Z3", order=3)
 
 
+def ending(seed: int) -> tuple[TabularMDP, Symmetry]:
+    """The same, with an episode that is over in the last cell of every rotation."""
+    mdp, _ = random_symmetric(seed)
+    kept = np.flatnonzero(mdp.pair_state % 4 < 3)
+    states = mdp.pair_state[kept]
+    over = TabularMDP(mdp.P[kept], mdp.R[:, kept] - 0.4, mdp.p0, mdp.H, pair_state=states, name="ending")
+    turn = (np.arange(mdp.n_states) + 4) % mdp.n_states
+    return over, Symmetry.from_actions(over, turn[None], name="Z3", order=3)
+
+
+def lake() -> TabularMDP:
+    """A slippery lake that is its own mirror image across the diagonal, if it were not for the turning of slips."""
+    gymnasium = pytest.importorskip("gymnasium")
+    made = gymnasium.make("FrozenLake-v1", desc=["SFF", "FHF", "FFG"], is_slippery=False)
+    return TabularMDP.from_gym(made, H=8)
+
+
 def cases() -> list[tuple[str, Quotient]]:
     models = {
         "ring": (zoo.slip_ring(5), "Z"),
@@ -39,7 +57,9 @@ def cases() -> list[tuple[str, Quotient]]:
         "river": (zoo.river(3), "Z2"),
     }
     found = [(name, quotient(mdp, mdp.symmetry(group))) for name, (mdp, group) in models.items()]
-    return found + [(f"random{seed}", quotient(*random_symmetric(seed))) for seed in range(2)]
+    found += [(f"random{seed}", quotient(*random_symmetric(seed))) for seed in range(2)]
+    found += [("lake", quotient(lake(), discover(lake()))), ("lake minimised", minimise(lake()))]
+    return found + [(f"ending{seed}", quotient(*ending(seed))) for seed in range(2)]
 
 
 CASES = cases()
@@ -111,6 +131,54 @@ def test_sampled_returns_agree_with_the_kernel() -> None:
         np.add.at(counts, pairs, 1)
     assert exact.sum() == pytest.approx(mdp.H)
     np.testing.assert_allclose(counts / 20_000, exact, atol=0.03)
+
+
+@pytest.mark.parametrize("make", [lake, lambda: ending(0)[0]])
+def test_episodes_end_in_terminal_states(make: Any) -> None:
+    """Steps, batches and the exact occupancy agree, and nothing is counted after the end."""
+    from burnside.learning._kernels import episode
+    from burnside.learning._ucfh_kernels import _bulk_episodes, occupancy
+    from burnside.learning.ucfh import new_model
+
+    mdp = make()
+    world = World.direct(mdp)
+    w, agent = world.arrays, world.agent_arrays
+    policy = first_policy(mdp)
+    rng = np.random.default_rng(2)
+    for t in range(mdp.H):
+        for s in np.flatnonzero(~mdp.terminal):
+            policy[t, s] = rng.choice(mdp.pairs_of(s))
+    exact, counts, entries_met = np.zeros(mdp.n_pairs), np.zeros(mdp.n_pairs), np.zeros(mdp.P.nnz)
+    occupancy(agent, w.data, w.p0, policy, exact)
+    steps = 0
+    pairs, entries = np.full(mdp.H, -7), np.full(mdp.H, -7)
+    for u in rng.random((20_000, mdp.H + 1, 3)):
+        length = episode(w, agent, policy, u, pairs, entries)
+        assert length == mdp.H or mdp.terminal[mdp.P.indices[entries[length - 1]]] or length == 0
+        np.add.at(counts, pairs[:length], 1)
+        np.add.at(entries_met, entries[:length], 1)
+        steps += length
+    assert 0 < steps / 20_000 < mdp.H and exact.sum() == pytest.approx(steps / 20_000, rel=0.02)
+    np.testing.assert_allclose(counts / 20_000, exact, atol=0.03)
+    # the total of a reward of 1 for one pair is how often it is taken
+    for i in (0, mdp.n_pairs - 1):
+        single = mdp.replace(R=(np.arange(mdp.n_pairs) == i).astype(float))
+        assert policy_return(single, policy) == pytest.approx(exact[i], abs=1e-12)
+    model = new_model(mdp, "known")._replace(policy=policy)
+    now, after = np.zeros(mdp.n_states, dtype=np.int64), np.zeros(mdp.n_states, dtype=np.int64)
+    parts = np.zeros(mdp.P.nnz, dtype=np.int64)
+    _bulk_episodes(np.random.default_rng(3), agent, model, w.data, w.p0, 200_000, now, after, parts)
+    np.testing.assert_allclose(model.v / 200_000, exact, atol=0.01)
+    np.testing.assert_allclose(model.v_next / 200_000, entries_met / 20_000, atol=0.03)
+
+
+@pytest.mark.parametrize("learner", ["ubev", "ucbvi", "ucfh", "ucfh-literal"])
+def test_every_learner_stops_making_mistakes_where_episodes_end(learner: str) -> None:
+    options: dict[str, Any] = {"scale": 1e-6 if learner.startswith("ucfh") else 0.01}
+    if learner == "ucbvi":
+        options["bonus"] = "bernstein"
+    run = learn(lake(), learner, seed=1, max_episodes=40_000, **options)
+    assert not run.capped and run.gaps[-1] <= run.eps and run.best == 1.0
 
 
 def test_worlds_refuse_what_is_no_homomorphism() -> None:

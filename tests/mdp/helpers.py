@@ -106,14 +106,14 @@ def induction(mdp: TabularMDP) -> np.ndarray:
     for t in reversed(range(mdp.H)):
         q = R[t if mdp.time_dependent else 0] + P @ V[t + 1]
         for s in range(mdp.n_states):
-            V[t, s] = max(q[i] for i in own[s])
+            V[t, s] = max((q[i] for i in own[s]), default=0.0)
     return V
 
 
 def random_policy(mdp: TabularMDP, rng: np.random.Generator) -> np.ndarray:
     """A random stochastic policy, shape (H, pairs)."""
     weights = rng.random((mdp.H, mdp.n_pairs)) + 0.01
-    total = np.add.reduceat(weights, mdp.pair_ptr[:-1], axis=1)
+    total = np.stack([np.bincount(mdp.pair_state, weights=row, minlength=mdp.n_states) for row in weights])
     return weights / total[:, mdp.pair_state]
 
 
@@ -131,6 +131,7 @@ GROUPS: dict[str, list[Perm]] = {
 
 #: Sets on which a permutation group acts: its elements, and the image of one of them.
 SETS: dict[str, tuple[Callable[[list[Perm]], list[Hashable]], Callable[[Perm, Any], Hashable]]] = {
+    "none": (lambda G: [], lambda g, x: x),
     "fixed": (lambda G: [0], lambda g, x: x),
     "two fixed": (lambda G: [0, 1], lambda g, x: x),
     "points": (lambda G: list(range(len(G[0]))), lambda g, x: g[x]),

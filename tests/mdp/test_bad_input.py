@@ -99,10 +99,6 @@ MODELS: dict[str, tuple[Callable[[], Any], str]] = {
     "everything masked": (
         lambda: TabularMDP.from_dense(P.reshape(2, 2, 2), R.reshape(2, 2), P0, 3, mask=np.zeros((2, 2))), "action",
     ),
-    "state without action": (lambda: coin(pair_state=[0, 0, 0, 0], pair_action=[0, 1, 2, 3]), "admits no action"),
-    "state without action, masked": (
-        lambda: TabularMDP.from_dense(P.reshape(2, 2, 2), R.reshape(2, 2), P0, 3, mask=[[1, 1], [0, 0]]), "no action",
-    ),
     "pair given twice": (lambda: coin(pair_state=[0, 0, 1, 1], pair_action=[0, 1, 1, 1]), "given twice"),
     "pair_state unsorted": (lambda: coin(pair_state=[0, 1, 0, 1]), "sorted"),
     "pair_state out of range": (lambda: coin(pair_state=[0, 0, 1, 2]), "pair_state"),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.mdp.helpers import classes, induction, one_sentence, plant
 
 from burnside.errors import InvalidModel
-from burnside.mdp import GraphMDP, TabularMDP, VertexSymmetry, discover, minimise, quotient, solve, verify
+from burnside.mdp import GraphMDP, TabularMDP, VertexSymmetry, discover, minimise, quotient, reachable, solve, verify
 
 # ---------------------------------------------------------------------- dense arrays and step functions
 
@@ -103,39 +103,119 @@ def table_induction(table: Any, H: int) -> np.ndarray:
 
 
 GYM = [
-    ("FrozenLake-v1", {"is_slippery": True}, 0, 100),
-    ("FrozenLake-v1", {"is_slippery": False}, 0, 100),
-    ("FrozenLake8x8-v1", {"is_slippery": True}, 0, 200),
-    ("FrozenLake8x8-v1", {"is_slippery": False}, 0, 200),
-    ("CliffWalking-v1", {}, 1, 100),
-    ("CliffWalking-v1", {"is_slippery": True}, 1, 100),
-    ("Taxi-v4", {}, 1, 200),
+    ("FrozenLake-v1", {"is_slippery": True}, 100, 5, False),
+    ("FrozenLake-v1", {"is_slippery": False}, 100, 5, False),
+    ("FrozenLake-v1", {"is_slippery": True, "reward_schedule": (2, -1, -0.1)}, 100, 5, False),
+    ("FrozenLake-v1", {"desc": ["SHG", "HHF", "FFH"]}, 100, 5, False),  # a hole that only holes surround
+    ("FrozenLake8x8-v1", {"is_slippery": True}, 200, 11, False),
+    ("FrozenLake8x8-v1", {"is_slippery": False}, 200, 11, False),
+    ("CliffWalking-v1", {}, 100, 1, False),
+    ("CliffWalking-v1", {"is_slippery": True}, 100, 1, False),
+    ("Taxi-v4", {}, 200, 0, True),
+    ("Taxi-v4", {"is_rainy": True}, 200, 0, True),
 ]
 
 
-@pytest.mark.parametrize(("name", "options", "sink", "horizon"), GYM, ids=lambda x: str(x))
-def test_from_gym(name: str, options: dict[str, Any], sink: int, horizon: int) -> None:
+@pytest.mark.parametrize(("name", "options", "horizon", "terminal", "end"), GYM, ids=lambda x: str(x))
+def test_from_gym(name: str, options: dict[str, Any], horizon: int, terminal: int, end: bool) -> None:
     gymnasium = pytest.importorskip("gymnasium")
     env = gymnasium.make(name, **options)
     table = env.unwrapped.P
     n = len(table)
     mdp = TabularMDP.from_gym(env)
-    assert (mdp.H, mdp.n_states, mdp.name) == (horizon, n + sink, name)
+    assert (mdp.H, mdp.n_states, mdp.n_terminal, mdp.name) == (horizon, n + end, terminal + end, name)
+    assert mdp.n_pairs == len(table[0]) * (n - terminal)
     assert np.abs(np.asarray(mdp.P.sum(axis=1)) - 1).max() < 1e-12
-    assert np.allclose(mdp.p0[:n], env.unwrapped.initial_state_distrib) and (sink == 0 or mdp.p0[n] == 0)
-    if sink:
-        assert list(mdp.P[mdp.pairs_of(n)[0]].indices) == [n] and len(mdp.pairs_of(n)) == 1
-        assert mdp.R[mdp.pairs_of(n)[0]] == 0 and mdp.state_name(n) == "end"
+    assert np.allclose(mdp.p0[:n], env.unwrapped.initial_state_distrib) and mdp.p0[n:].sum() == 0
+    assert not end or (mdp.terminal[n] and mdp.state_name(n) == "end")
     for s in table:
         for a in table[s]:
             i = int(mdp.pair_index([s], [a])[0])
-            expected = np.zeros(n + sink)
+            assert (i < 0) == mdp.terminal[s]
+            if i < 0:
+                continue
+            expected = np.zeros(n + end)
             for p, c, _, done in table[s][a]:
-                expected[n if done and sink else c] += p
+                expected[n if done and end else c] += p
+                assert not p or done == bool(mdp.terminal[n if done and end else c])
             assert np.allclose(mdp.P[i].toarray()[0], expected)
             assert mdp.R[i] == pytest.approx(sum(p * r for p, _, r, _ in table[s][a]))
-    short = mdp.replace(H=25)
-    assert np.abs(solve(short).V[:, :n] - table_induction(table, 25)).max() < 1e-9
+    by_hand = table_induction(table, 25)
+    acting = np.flatnonzero(~mdp.terminal[:n])
+    assert np.abs(solve(mdp.replace(H=25)).V[:, acting] - by_hand[:, acting]).max() < 1e-9
+
+
+@pytest.mark.parametrize(("name", "options", "horizon", "terminal", "end"), GYM, ids=lambda x: str(x))
+def test_the_literal_table_of_gym(name: str, options: dict[str, Any], horizon: int, terminal: int, end: bool) -> None:
+    gymnasium = pytest.importorskip("gymnasium")
+    env = gymnasium.make(name, **options)
+    table = env.unwrapped.P
+    n = len(table)
+    mdp, literal = TabularMDP.from_gym(env, H=25), TabularMDP.from_gym(env, H=25, terminal_actions=True)
+    extra = literal.n_states - n  # CliffWalking's goal and Taxi's have ordinary rows of their own
+    assert extra == (name[:4] in ("Clif", "Taxi")) and literal.n_terminal == 0
+    assert literal.n_pairs == len(table[0]) * n + extra
+    assert np.abs(solve(literal).V[:, :n] - table_induction(table, 25)).max() < 1e-9
+    assert solve(literal).value == pytest.approx(solve(mdp).value, abs=1e-12)
+
+
+@pytest.mark.parametrize(("name", "options", "horizon", "terminal", "end"), GYM, ids=lambda x: str(x))
+def test_nobody_ever_acts_where_there_are_no_pairs(
+    name: str, options: dict[str, Any], horizon: int, terminal: int, end: bool
+) -> None:
+    gymnasium = pytest.importorskip("gymnasium")
+    env = gymnasium.make(name, **options)
+    mdp = TabularMDP.from_gym(env)
+    rng = np.random.default_rng(0)
+    met, over = set(), set()
+    seen, _ = env.reset(seed=0)
+    for _ in range(4_000):
+        assert not mdp.terminal[seen]
+        met.add(int(seen))
+        seen, _, terminated, truncated, _ = env.step(int(rng.integers(env.action_space.n)))
+        if terminated:
+            assert end or mdp.terminal[seen]
+            over.add(int(seen))
+        if terminated or truncated:
+            seen, _ = env.reset()
+    assert met <= set(np.flatnonzero(reachable(mdp)).tolist())
+    if name == "FrozenLake-v1" and "desc" not in options:  # small enough to have met all
+        assert met == set(np.flatnonzero(~mdp.terminal)) and over <= set(np.flatnonzero(mdp.terminal))
+
+
+def test_a_state_that_ends_the_episode_only_sometimes() -> None:
+    class Sometimes:
+        initial_state_distrib = (1.0, 0.0, 0.0)
+        P = (
+            {0: [(0.5, 1, 1.0, True), (0.5, 1, 0.0, False)], 1: [(1.0, 2, 0.0, True)]},
+            {0: [(1.0, 0, 0.0, False)], 1: [(1.0, 2, 3.0, True)]},
+            {0: [(1.0, 1, 9.0, False)], 1: [(1.0, 2, 9.0, True)]},  # never entered but to end
+        )
+
+    mdp = TabularMDP.from_gym(Sometimes(), H=4)
+    assert mdp.terminal.tolist() == [False, False, True, True] and mdp.n_pairs == 4
+    assert mdp.P.toarray().tolist() == [[0, 0.5, 0, 0.5], [0, 0, 1, 0], [1, 0, 0, 0], [0, 0, 1, 0]]
+    assert np.allclose(solve(mdp).V[:, :2], table_induction(dict(enumerate(Sometimes.P)), 4)[:, :2])
+    assert mdp.reward_range == 3.0
+
+    class Started(Sometimes):
+        initial_state_distrib = (0.5, 0.0, 0.5)  # now an episode may begin there
+
+    started = TabularMDP.from_gym(Started(), H=4)
+    assert started.terminal.tolist() == [False, False, False, True] and started.n_pairs == 6
+    assert started.P[1].indices.tolist() == [3] and started.R.max() == 9
+
+
+def test_tables_whose_environment_does_more_are_refused() -> None:
+    gymnasium = pytest.importorskip("gymnasium")
+    env = gymnasium.make("Taxi-v4", fickle_passenger=True)
+    one_sentence(InvalidModel, lambda: TabularMDP.from_gym(env), "fickle_passenger=False")
+
+    class Short:
+        initial_state_distrib = (1.0, 0.0)
+        P = ({0: [(1.0, 0, 0.0, False)]},)
+
+    one_sentence(InvalidModel, lambda: TabularMDP.from_gym(Short(), H=2), "one entry for each of its 1 states")
 
 
 def test_from_gym_known_values() -> None:
@@ -174,8 +254,16 @@ def test_anything_with_a_table_will_do() -> None:
             }
 
     mdp = TabularMDP.from_gym(Bare(), H=3)
-    assert (mdp.n_states, mdp.n_pairs, mdp.H, mdp.name) == (2, 3, 3, "Bare")
-    assert mdp.p0.tolist() == [0.5, 0.5] and solve(mdp).V[0].tolist() == [6.0, 0.0]
+    assert (mdp.n_states, mdp.n_pairs, mdp.H, mdp.name) == (2, 2, 3, "Bare")
+    assert mdp.p0.tolist() == [1.0, 0.0] and solve(mdp).V[0].tolist() == [6.0, 0.0] and mdp.terminal.tolist() == [0, 1]
+
+
+def test_a_bandit_without_a_stated_start_is_no_terminal_state() -> None:
+    class Bandit:
+        P = ({0: [(1.0, 0, 1.0, True)], 1: [(1.0, 0, 2.0, True)]},)
+
+    mdp = TabularMDP.from_gym(Bandit(), H=3)
+    assert (mdp.n_states, mdp.n_pairs, solve(mdp).value) == (2, 2, 2.0)
 
 
 def test_lists_are_tables_too() -> None:
@@ -183,8 +271,8 @@ def test_lists_are_tables_too() -> None:
         P = ({0: [(1.0, 1, 5.0, True)]}, [[(1.0, 1, 0.0, True)], [(1.0, 0.0, 2.0, False)]])
 
     mdp = TabularMDP.from_gym(Listed(), H=2)
-    assert (mdp.n_states, mdp.n_pairs) == (3, 4) and mdp.state_name(2) == "end"
-    assert mdp.R.tolist() == [5.0, 0.0, 2.0, 0.0] and mdp.P.indices.tolist() == [2, 2, 0, 2]
+    assert (mdp.n_states, mdp.n_pairs) == (3, 3) and mdp.state_name(2) == "end"
+    assert mdp.R.tolist() == [5.0, 0.0, 2.0] and mdp.P.indices.tolist() == [2, 2, 0]
 
 
 TABLES: dict[str, tuple[Any, str]] = {

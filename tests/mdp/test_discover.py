@@ -9,7 +9,7 @@ from collections import Counter
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import find, given, settings
 from hypothesis import strategies as st
 from tests.mdp.helpers import ZOO, classes, dense, one_sentence, plant, same_partition, shuffled
 
@@ -131,8 +131,9 @@ def coarse(draw: st.DrawFn) -> TabularMDP:
     H = draw(st.integers(1, 2))
     timed = draw(st.booleans())
     P, R, states = [], [], []
+    some = draw(st.integers(0, n - 1))  # at least this one is not terminal
     for s in range(n):
-        for _ in range(draw(st.integers(1, 3))):
+        for _ in range(draw(st.integers(int(s == some), 3))):
             weights = draw(st.sampled_from([w for w in ROWS if len(w) <= n]))
             targets = draw(st.permutations(range(n)))
             row = np.zeros(n)
@@ -187,6 +188,54 @@ def test_random_models_by_brute_force(mdp: TabularMDP) -> None:
     order, states, pairs = brute_force(mdp)
     assert found.order == order
     assert found.state_orbits.tolist() == states and found.pair_orbits.tolist() == pairs
+
+
+def test_terminal_states_were_among_them() -> None:
+    assert find(coarse(), lambda mdp: mdp.n_terminal >= 2 and discover(mdp).order > 1).n_states <= 5
+
+
+def some_pairs(mdp: TabularMDP, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).random(mdp.n_pairs) < 0.3
+
+
+@settings(deadline=None, max_examples=150)
+@given(coarse(), st.integers(0, 99))
+def test_elements_are_as_many_as_the_order_says(mdp: TabularMDP, seed: int) -> None:
+    found = discover(mdp)
+    if found.order > 3_000:
+        return
+    elements = list(found.elements())
+    P, R = dense(mdp)
+    assert len({(*g, *h) for g, h in ((tuple(g), tuple(h)) for g, h in elements)}) == len(elements) == found.order
+    for g, h in elements:
+        assert (mdp.pair_state[h] == g[mdp.pair_state]).all()
+        assert (R[:, h] == R).all() and (P[h][:, g] == P).all()
+    mask = some_pairs(mdp, seed)
+    moved = {int(h[i]) for _, h in elements for i in np.flatnonzero(mask)}
+    assert found.order_on(mdp, mask) == len({tuple(int(h[i]) for i in sorted(moved)) for _, h in elements})
+    declared = Symmetry([g for g, _ in elements], [h for _, h in elements])
+    assert declared.order == found.order and declared.order_on(mdp, mask) == found.order_on(mdp, mask)
+    assert found.burnside_counts() == (found.n_state_orbits, found.n_pair_orbits)
+
+
+@settings(deadline=None, max_examples=30)
+@given(coarse())
+def test_all_of_a_product_of_symmetries(mdp: TabularMDP) -> None:
+    found = discover(mdp)
+    if found.order <= 3_000:
+        assert (found * Symmetry.trivial(mdp)).order == found.order == sum(1 for _ in (found * found).elements())
+
+
+@pytest.mark.parametrize(
+    ("graph", "copies"), [(nx.disjoint_union(nx.cycle_graph(3), nx.path_graph(3)), 1), (nx.path_graph(3), 3)]
+)
+def test_unlike_components_and_equal_actions_are_moved_one_by_one(graph: nx.Graph, copies: int) -> None:
+    mdp = walk(graph, copies)
+    found = discover(mdp)
+    assert found.n_generators < len(found.all_generators()[0])
+    assert sum(1 for _ in found.elements()) == found.order
+    twice = walk(nx.disjoint_union(nx.disjoint_union(nx.path_graph(2), nx.path_graph(2)), nx.path_graph(2)))
+    assert sum(1 for _ in discover(twice).elements()) == discover(twice).order == 2**3 * 6
 
 
 @settings(deadline=None, max_examples=60)

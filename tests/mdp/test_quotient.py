@@ -58,7 +58,9 @@ def check_quotient(mdp: TabularMDP, q: Quotient, seed: int = 0) -> None:
     assert np.abs(evaluate(mdp, lifted) - evaluate(q.mdp, policy)[:, q.sigma]).max() <= TINY
     r = q.reduction
     assert (r.states, r.pairs, r.successors) == (mdp.n_states, mdp.n_pairs, mdp.successors)
-    assert (r.quotient_states, r.quotient_pairs, r.quotient_successors) == tuple(q.to_dict().values())
+    sizes = q.to_dict()
+    assert sizes.pop("terminal_states") == q.mdp.n_terminal and (mdp.n_terminal > 0) == (q.mdp.n_terminal > 0)
+    assert (r.quotient_states, r.quotient_pairs, r.quotient_successors) == tuple(sizes.values())
     assert r.quotient_successors <= min(mdp.successors, r.quotient_states)
 
 

@@ -18,14 +18,16 @@ SLACK = 1e-12
 
 @st.composite
 def planted(draw: st.DrawFn) -> Planted:
-    """Random MDPs with a planted group: free and other orbits, fixed states, timed rewards, labels by state."""
+    """Random MDPs with a planted group: free and other orbits, fixed and terminal states, timed rewards."""
     blocks = draw(st.integers(1, 3))
     small = [k for k in SETS if k != "regular"]
+    some = [k for k in small if k != "none"]
+    places = sorted(set(SETS) - {"none"})
     return plant(
         draw(st.integers(0, 10**6)),
         draw(st.sampled_from(sorted(GROUPS))),
-        ("points", *draw(st.tuples(*[st.sampled_from(sorted(SETS))] * (blocks - 1)))),
-        draw(st.tuples(*[st.sampled_from(small)] * blocks)),
+        ("points", *draw(st.tuples(*[st.sampled_from(places)] * (blocks - 1)))),
+        draw(st.tuples(st.sampled_from(some), *[st.sampled_from(small)] * (blocks - 1))),
         draw(st.integers(1, 4)),
         draw(st.booleans()),
         draw(st.sampled_from([0.0, 0.2, 0.9])),

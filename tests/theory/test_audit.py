@@ -26,7 +26,7 @@ def test_ring_at_five(symmetry: str, order: int, states: int, pairs: int, paper:
     assert set(found) >= KEYS
     assert (found["states"], found["pairs"], found["successors"]) == (400, 1600, 1)
     assert found["group"]["order"] == order
-    assert found["quotient"] == {"states": states, "pairs": pairs, "successors": 1}
+    assert found["quotient"] == {"states": states, "terminal_states": 0, "pairs": pairs, "successors": 1}
     assert found["factors"]["paper"] == paper
     assert found["factors"]["joint"] == pytest.approx(1600 / pairs)
     assert found["reachable"]["pairs"] == 1280
@@ -175,3 +175,58 @@ def test_order_beyond_json_readers_is_given_by_its_logarithm() -> None:
     assert found["group"]["order"] is None and found["group"]["log10_order"] > 1000
     assert found["quotient"]["states"] <= 528
     json.dumps(found, allow_nan=False)
+
+
+# ---------------------------------------------------------------------- tables of others
+
+
+@pytest.mark.parametrize(
+    ("name", "states", "terminal", "pairs", "classes", "reached", "acting"),
+    [
+        ("FrozenLake-v1", 16, 5, 44, 42, (44, 42), 4),
+        ("FrozenLake8x8-v1", 64, 11, 212, 209, (212, 209), 8),
+        ("CliffWalking-v1", 48, 1, 188, 167, (148, 145), 8),
+    ],
+)
+def test_terminal_states_of_a_gymnasium_table_offer_no_choices(
+    name: str, states: int, terminal: int, pairs: int, classes: int, reached: tuple[int, int], acting: int
+) -> None:
+    pytest.importorskip("gymnasium")
+    mdp = bs.TabularMDP.from_gym(name)
+    found = bs.audit(mdp, bs.discover(mdp))
+    plain = found.to_dict()
+    assert (plain["states"], plain["terminal_states"], plain["pairs"]) == (states, terminal, pairs)
+    assert plain["quotient"]["pairs"] == classes and plain["factors"]["joint"] == pairs / classes
+    assert (plain["reachable"]["pairs"], plain["reachable"]["quotient_pairs"]) == reached
+    assert plain["group"]["acting_order"] == acting  # equal actions in a few states, whatever others there are
+    literal = bs.TabularMDP.from_gym(name, terminal_actions=True)
+    more = bs.audit(literal, bs.discover(literal)).to_dict()
+    assert more["pairs"] > pairs and more["group"]["order"] > plain["group"]["order"]
+    if name == "FrozenLake-v1":
+        assert (more["pairs"], more["quotient"]["pairs"]) == (64, 47)
+        assert more["group"]["order"] == 31_850_496 == 24**5 * 4
+
+
+def test_terminal_states_do_not_count_in_the_formulas() -> None:
+    """Two rooms, mirror images of each other, with a door each: only the states with choices count."""
+    P = np.zeros((4, 4))
+    P[[0, 1, 2, 3], [1, 2, 0, 3]] = 1  # in either room: change rooms, or leave by its own door
+    mdp = bs.TabularMDP(P, [0, 1, 0, 1], [0.5, 0.5, 0, 0], 5, pair_state=[0, 0, 1, 1])
+    mirror = bs.Symmetry([[1, 0, 3, 2]], [[2, 3, 0, 1]], name="mirror", order=2)
+    found = bs.audit(mdp, mirror)
+    assert found.paper.value == 2 and found.attainable and found.joint == 2 and found.acting_order == 2
+    # a third door that no room has: its orbit is of another size, and changes nothing
+    wide = bs.TabularMDP(
+        np.hstack([P, np.zeros((4, 1))]), [0, 1, 0, 1], [0.5, 0.5, 0, 0, 0], 5, pair_state=[0, 0, 1, 1]
+    )
+    other = bs.audit(wide, bs.Symmetry([[1, 0, 3, 2, 4]], [[2, 3, 0, 1]], order=2))
+    assert other.paper.value == 2 and other.paper.average == 2 and other.attainable
+    assert other.bounds()["M"]["paper"] == found.bounds()["M"]["paper"] == found.bounds()["M"]["joint"]
+    assert other.size.terminal == 3 and other.quotient_size.terminal == 2
+
+
+def test_what_moves_terminal_states_only_is_not_in_the_order() -> None:
+    P = np.array([[0.5, 0.25, 0.25]])
+    mdp = bs.TabularMDP(P, [1.0], [1, 0, 0], 2, pair_state=[0])
+    found = bs.audit(mdp, bs.discover(mdp))
+    assert (found.group_order, found.acting_order) == (2, 1)

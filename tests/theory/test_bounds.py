@@ -233,3 +233,13 @@ def test_theorem3_side_by_side() -> None:
 def test_theorem3_defaults_for_successors_and_pairs() -> None:
     t = c.theorem3(5, 3, 10, 0.5, 0.05, all_actions=7)
     assert (t.succ, t.pairs) == (5, 35)
+
+
+def test_terminal_states_have_no_choices() -> None:
+    """The lower bound is that of the states with actions; the upper ones keep all states, and pairs are given."""
+    at = (10, 1e-5, 1e-4)
+    assert b.lower(Size(18, 52, 2, terminal=5), *at) == b.lower(Size(13, 52, 2), *at)
+    assert not b.lower(Size(8, 12, 2, 5), *at).valid and "not terminal" in b.lower(Size(8, 12, 2, 5), *at).why
+    assert b.ucfh(Size(18, 52, 2, 5), 10, 1, 0.1) == b.ucfh(Size(18, 52, 2), 10, 1, 0.1)
+    with pytest.raises(InvalidParameter, match="leave none"):
+        b.lower(Size(5, 12, 2, 5), *at)

@@ -19,8 +19,8 @@ __all__ = ["main"]
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    >>> main(["minimise", "ring", "--n", "5", "--json"])
-    {"model": "ring(n=5)", "states": 8, "pairs": 18, "successors": 1, "from": {"states": 400, "pairs": 1600}}
+    >>> main(["minimise", "ring", "--n", "5", "--json"])  # doctest: +ELLIPSIS
+    {"model": "ring(n=5)", "states": 8, "terminal_states": 0, "pairs": 18, "successors": 1, "from": {"states": 400, ...
     0
     """
     arguments = sys.argv[1:] if argv is None else argv

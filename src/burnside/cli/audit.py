@@ -79,7 +79,11 @@ class Minimise(ModelOptions):
             )
         q = minimise(model)
         content: dict[str, Any] = {"model": model.name, **q.to_dict()}
-        content["from"] = {"states": model.n_states, "pairs": model.n_pairs}
+        content["from"] = {
+            "states": model.n_states,
+            "terminal_states": model.n_terminal,
+            "pairs": model.n_pairs,
+        }
         if self.json:
             print_json(content)
             return 0
@@ -90,7 +94,11 @@ class Minimise(ModelOptions):
             ("pairs", model.n_pairs, q.mdp.n_pairs, q.reduction.pair_factor),
             ("successors C", model.successors, q.mdp.successors, q.reduction.successor_factor),
         ]
+        if model.n_terminal:
+            rows.insert(1, ("  terminal", model.n_terminal, q.mdp.n_terminal, model.n_terminal / q.mdp.n_terminal))
         _print(console, [Row(a, str(b), str(c), f"{d:.4g}") for a, b, c, d in rows], "", "M", "image", "factor")
+        if model.n_terminal:
+            console.print("nothing is chosen in a terminal state, so it has no pairs")
         return 0
 
 

@@ -95,9 +95,11 @@ def show_cube(options: Show) -> int:
 
 def _options(options: SymmetryOptions, *, slices: bool = False, goal: str | None = None) -> CubeOptions:
     given = options.parameters()
-    for name in ("d", "horizon"):
-        if getattr(options, name) is not None:
-            raise InvalidParameter(f"the cube has no --{name}: it takes --n, and turns and goal with --param")
+    for name in ("d", "horizon", "terminal_actions"):
+        if getattr(options, name) not in (None, False):
+            raise InvalidParameter(
+                f"the cube has no --{name.replace('_', '-')}: it takes --n, and turns and goal with --param"
+            )
     unknown = next((name for name in given if name not in ("turns", "goal")), None)
     if unknown is not None:
         raise UnknownName("parameter of the cube", unknown, ("turns", "goal"))

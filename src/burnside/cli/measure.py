@@ -93,6 +93,8 @@ def _show(found: Comparison) -> None:
     plain = found.to_dict()
     console = output()
     console.print(styled((found.name, "bold"), f": {found.label}"), soft_wrap=True)
+    if found.terminal_states:
+        console.print(f"{found.terminal_states} states are terminal: nothing is chosen there, so they have no pairs")
     share = plain["eps"] / plain["best"]
     console.print(f"ε = {plain['eps']:.4g} ({share:.3g} of R* = {plain['best']:.4g}), δ = {plain['delta']:g}")
     rows = table("seed", "mistakes on M", "on the quotient")
@@ -114,7 +116,7 @@ def _show(found: Comparison) -> None:
     names = {
         "reachable": "joint orbits, reachable",
         "joint": "joint orbits",
-        "order": "order |G|",
+        "order": "order |G| on the reachable pairs",
         "paper": "paper's factor",
     }
     for key, label in names.items():

@@ -34,11 +34,17 @@ class ModelOptions:
     """Horizon H; default the model's own."""
     param: tuple[str, ...] = ()
     """Further parameters of the model, as name=value; for a Gymnasium id, arguments of its constructor."""
+    terminal_actions: bool = False
+    """Gymnasium ids only: count the actions that the table lists for terminal states, though nobody ever acts there."""
 
     def load_model(self) -> TabularMDP | GraphMDP:
         """The model that the options name."""
         sizes = {key: value for key, value in (("n", self.n), ("d", self.d)) if value is not None}
         parameters = sizes | self.parameters()
+        if self.terminal_actions and not self._is_gymnasium_id:
+            raise InvalidParameter(
+                "--terminal-actions is for Gymnasium ids: other models have in terminal states the actions they list"
+            )
         if self.model in zoo.MODELS:
             if self.horizon is not None:
                 parameters["horizon"] = self.horizon
@@ -53,7 +59,7 @@ class ModelOptions:
                     f"{self.model} gives a {type(model).__name__}: it must be, or return, a TabularMDP or a GraphMDP"
                 )
             return self._with_horizon(model, {})
-        if "-v" in self.model:
+        if self._is_gymnasium_id:
             if sizes:
                 raise InvalidParameter(
                     f"a Gymnasium id takes no --{next(iter(sizes))}: give the arguments of its constructor with "
@@ -61,10 +67,16 @@ class ModelOptions:
                 )
             given = ", ".join(f"{key}={value!r}" for key, value in parameters.items())
             name = f"{self.model}({given})" if given else self.model
-            return TabularMDP.from_gym(make_env(self.model, parameters), self.horizon, name=name)
+            env = make_env(self.model, parameters)
+            return TabularMDP.from_gym(env, self.horizon, name=name, terminal_actions=self.terminal_actions)
         if self.model == "cube":
             raise InvalidParameter("the cube is too large for a table: 'burnside audit cube' counts it by depth")
         raise UnknownName("model", self.model, zoo.names())
+
+    @property
+    def _is_gymnasium_id(self) -> bool:
+        elsewhere = self.model in zoo.MODELS or Path(self.model).suffix in (".json", ".npz") or ":" in self.model
+        return "-v" in self.model and not elsewhere
 
     def parameters(self) -> dict[str, Any]:
         """What ``--param`` gives; a name that has an option of its own may be given by one of the two only."""

@@ -29,6 +29,8 @@ class Bounds:
     """Largest number of successors C."""
     horizon: int
     """Horizon H."""
+    terminal: int = 0
+    """How many of the states are terminal, without actions of their own."""
     eps: float = 0.1
     """Accuracy ε, in units of reward."""
     delta: float = 0.1
@@ -42,12 +44,13 @@ class Bounds:
         """Run the command."""
         if self.succ > self.states >= 1:
             raise InvalidParameter(f"a pair cannot have {self.succ} successors among {self.states} states")
-        if 1 <= self.pairs < self.states:
+        acting = self.states - self.terminal
+        if 1 <= self.pairs < acting:
             raise InvalidParameter(
-                f"{self.pairs} pairs are too few for {self.states} states: every state needs an action, so give "
-                f"{self.states} or more"
+                f"{self.pairs} pairs are too few for {acting} states: every state that is not terminal needs an "
+                f"action, so give {acting} or more, or say with --terminal how many states are"
             )
-        size = Size(self.states, self.pairs, self.succ)
+        size = Size(self.states, self.pairs, self.succ, self.terminal)
         at = (self.horizon, self.eps, self.delta)
         explicit = ucfh(size, *at, self.reward_range)
         floor = lower(size, *at, self.reward_range)

@@ -44,6 +44,9 @@ def policy_value(world: WorldArrays, agent: AgentArrays, policy: IntArray, work:
         r = world.reward[t if timed else 0]
         for s in range(states):
             z = world.sigma[s]
+            if policy[t, z] < 0:  # terminal
+                now[s] = 0.0
+                continue
             slot = world.lift_base[s] + policy[t, z] - agent.pair_ptr[z]
             total = 0.0
             for j in range(world.lift_ptr[slot], world.lift_ptr[slot + 1]):
@@ -61,14 +64,16 @@ def policy_value(world: WorldArrays, agent: AgentArrays, policy: IntArray, work:
 @njit(cache=True, nogil=True)
 def episode(
     world: WorldArrays, agent: AgentArrays, policy: IntArray, u: FloatArray, pairs: IntArray, entries: IntArray
-) -> None:
-    """One episode; fills in the agent's pair and the place of its successor's count at every step."""
+) -> int:
+    """One episode; fills in the agent's pair and the place of its successor's count at every step; returns how many."""
     c = _draw(world.start_cdf, 0, world.start_cdf.size, u[0, 0])
     j = _draw(world.start_member_cdf, world.start_ptr[c], world.start_ptr[c + 1], u[0, 1])
     s = world.start_member[j]
     for t in range(policy.shape[0]):
         z = world.sigma[s]
         seen = policy[t, z]
+        if seen < 0:  # terminal: the episode is over
+            return t
         slot = world.lift_base[s] + seen - agent.pair_ptr[z]
         first, count = world.lift_ptr[slot], world.lift_ptr[slot + 1] - world.lift_ptr[slot]
         i = world.lift_pair[first + min(count - 1, int(u[t + 1, 2] * count))]
@@ -77,14 +82,21 @@ def episode(
         s = world.member[j]
         pairs[t] = seen
         entries[t] = agent.indptr[seen] + c - world.row_ptr[i]
+    return policy.shape[0]
 
 
 @njit(cache=True, nogil=True)
 def _choose(agent: AgentArrays, q: FloatArray, v: FloatArray, policy: IntArray) -> bool:
-    """Greedy choice from values on pairs, ties to the first; returns whether any choice changed."""
+    """Greedy choice from values on pairs, ties to the first; returns whether any choice changed.
+
+    Terminal states are worth 0, and their choice is -1 from the beginning.
+    """
     changed = False
     for s in range(v.size):
         begin = agent.pair_ptr[s]
+        if begin == agent.pair_ptr[s + 1]:
+            v[s] = 0.0
+            continue
         best, at = q[begin], begin
         for i in range(begin + 1, agent.pair_ptr[s + 1]):
             if q[i] > best:
@@ -172,7 +184,7 @@ def plan_ucbvi(
                     y = agent.indices[k]
                     mean += counts[k] * after[y]
                     square += counts[k] * after[y] * after[y]
-                    if bernstein:
+                    if bernstein and agent.pair_ptr[y] < agent.pair_ptr[y + 1]:  # of a terminal state all is known
                         seen = visits[t + 1, y] if t + 1 < horizon else 0
                         worst = scale * scale
                         if seen > 0:
@@ -230,11 +242,11 @@ def optimistic_run(
             if changed or progress[0] == 0:
                 rule[3] = rule[0] - policy_value(world, agent, policy, work)
         gaps[e] = rule[3]
-        episode(world, agent, policy, u[e], pairs, entries)
-        for t in range(horizon):
+        length = episode(world, agent, policy, u[e], pairs, entries)
+        for t in range(length):
             n[pairs[t]] += 1
             counts[entries[t]] += 1
-        for t in range(horizon):
+        for t in range(length):
             i = pairs[t]
             phi[i] = math.sqrt((2.0 * loglog(n[i]) + settings[1]) / n[i])
             for k in range(agent.indptr[i], agent.indptr[i + 1]):

@@ -169,8 +169,8 @@ def steps_run(
             if evi(agent, model, v, q) or progress[3] == -2:
                 rule[3] = rule[0] - policy_value(world, agent, model.policy, work)
         gaps[e] = rule[3]
-        episode(world, agent, model.policy, u[e], pairs, entries)
-        for t in range(horizon):
+        length = episode(world, agent, model.policy, u[e], pairs, entries)
+        for t in range(length):
             model.v[pairs[t]] += 1
             model.v_next[entries[t]] += 1
         progress[3] = _triggered(model, constants[0], constants[1])
@@ -195,7 +195,7 @@ def occupancy(agent: AgentArrays, data: FloatArray, p0: FloatArray, policy: IntA
     for t in range(policy.shape[0]):
         after[:] = 0.0
         for s in range(now.size):
-            if now[s] > 0.0:
+            if now[s] > 0.0 and policy[t, s] >= 0:  # what is in a terminal state goes nowhere
                 i = policy[t, s]
                 visits[i] += now[s]
                 for k in range(agent.indptr[i], agent.indptr[i + 1]):
@@ -233,7 +233,7 @@ def _bulk_episodes(
     for t in range(model.policy.shape[0]):
         after[:] = 0
         for s in range(now.size):
-            if now[s] > 0:
+            if now[s] > 0 and model.policy[t, s] >= 0:
                 i = model.policy[t, s]
                 a, b = agent.indptr[i], agent.indptr[i + 1]
                 _split(rng, now[s], data, a, b, parts)

@@ -15,7 +15,7 @@ from burnside.learning.learn import learn
 from burnside.learning.learners import Learner, make_learner
 from burnside.learning.run import Run
 from burnside.learning.world import World
-from burnside.mdp import Symmetry, TabularMDP, quotient
+from burnside.mdp import Symmetry, TabularMDP, quotient, reachable
 from burnside.stats.ratios import Ratio, means_ratio
 from burnside.theory.audit import paper_factor, reachable_sizes
 
@@ -48,7 +48,8 @@ class Comparison:
         ratio: mean mistakes on M over mean mistakes on M̄, with its interval; where runs spent their budget, a bound.
         joint: ``|S×A| / |(S×A)/G|``.
         reachable: the same on the pairs an episode can meet: what a learner on M really has to learn more.
-        order: ``|G|``, None if unknown.
+        order: ``|G|`` as permutations of the pairs an episode can meet and of their images, None if unknown.
+        terminal_states: of M; nothing is chosen there, so they have no pairs.
         paper: ``(|S|/|S̄|)·(|A|/|A/G|)·(C/C̄)`` as in Thm. 1; None where actions are relabelled state by state.
     """
 
@@ -60,6 +61,7 @@ class Comparison:
     reachable: float
     order: int | None
     paper: float | None
+    terminal_states: int = 0
 
     @property
     def label(self) -> str:
@@ -78,6 +80,7 @@ class Comparison:
         first = self.on_m[0]
         return {
             "model": self.name,
+            "terminal_states": self.terminal_states,
             "label": self.label,
             "guarantee": first.guarantee,
             "eps": first.eps,
@@ -181,8 +184,9 @@ def compare(
         _ratio(on_m, on_quotient),
         reduced.reduction.pair_factor,
         met["pairs"] / met["quotient_pairs"],
-        group.order,
+        group.order_on(mdp, reachable(mdp)[mdp.pair_state]),
         paper_factor(mdp, group, reduced).average,
+        mdp.n_terminal,
     )
 
 

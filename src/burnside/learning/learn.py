@@ -14,7 +14,7 @@ from burnside.errors import InvalidParameter
 from burnside.learning.learners import UBEV, UCBVI, UCFH, Learner, make_learner
 from burnside.learning.run import Recorder, Run, check_delta, check_eps, eps_absolute
 from burnside.learning.ucfh import UCFHConstants, new_model, ucfh_constants
-from burnside.learning.world import World
+from burnside.learning.world import World, first_policy
 from burnside.mdp import TabularMDP
 
 __all__ = ["Budget", "generator", "learn", "log_term"]
@@ -173,7 +173,7 @@ def _optimistic(
     n, counts = np.zeros(pairs, dtype=np.int64), np.zeros(agent.indices.size, dtype=np.int64)
     visits = np.zeros((horizon, states) if kind == 2 else (1, 1), dtype=np.int64)
     q_cap = np.full((horizon, pairs) if kind else (1, 1), np.inf)
-    policy = np.repeat(agent.pair_ptr[None, :-1], horizon, axis=0)
+    policy = first_policy(world.agent)
     p_hat, phi, progress = np.zeros(counts.size), np.zeros(pairs), np.zeros(3, dtype=np.int64)
 
     def play(u: FloatArray, gaps: FloatArray) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 from burnside._types import ArrayLike, FloatArray, IntArray
 from burnside.errors import InvalidParameter
 from burnside.learning.learners import UCFH
+from burnside.learning.world import first_policy
 from burnside.mdp import TabularMDP
 from burnside.theory.bounds import Size, UCFHBound, ucfh
 
@@ -80,7 +81,7 @@ def new_model(mdp: TabularMDP, support: str) -> Model:
             f"unknown support keeps an interval for each of {shape[0]}×{shape[1]} pairs and states, too many: "
             f"use support='known' or a smaller model"
         )
-    policy = np.repeat(np.array(mdp.pair_ptr[None, :-1], dtype=np.int64), mdp.H, axis=0)
+    policy = first_policy(mdp)
 
     def zeros(size: int) -> IntArray:
         return np.zeros(size, dtype=np.int64)

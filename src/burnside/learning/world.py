@@ -20,7 +20,7 @@ from burnside._types import AnyArray, FloatArray, IntArray
 from burnside.errors import InvalidParameter, NotVerified
 from burnside.mdp import Quotient, TabularMDP, solve
 
-__all__ = ["AgentArrays", "World", "WorldArrays"]
+__all__ = ["AgentArrays", "World", "WorldArrays", "first_policy"]
 
 Lift = Literal["first", "uniform"]
 
@@ -116,7 +116,8 @@ class World:
         """The agent's MDP for the compiled loops."""
         m = self.agent
         reward = _two_dimensional(m.R)
-        spread = np.broadcast_to(reward.max(axis=1) - reward.min(axis=1), (m.H,))
+        low, high = m.reward_limits(reward)
+        spread = np.broadcast_to(high - low, (m.H,))
         span = np.concatenate([np.cumsum(spread[::-1])[::-1], [0.0]])
         return AgentArrays(_int(m.pair_ptr), _int(m.P.indptr), _int(m.P.indices), reward, span)
 
@@ -170,6 +171,11 @@ class World:
     def __repr__(self) -> str:
         seen = "" if self.identical else f" seen as {self.agent.name!r}"
         return f"World({self.mdp.name!r}{seen})"
+
+
+def first_policy(mdp: TabularMDP) -> IntArray:
+    """The policy that takes the first action everywhere, shape ``(H, n_states)``; −1 in terminal states."""
+    return np.repeat(np.where(mdp.terminal, -1, mdp.pair_ptr[:-1])[None].astype(np.int64), mdp.H, axis=0)
 
 
 def _int(values: AnyArray) -> IntArray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from burnside._types import ArrayLike, FloatArray
+from burnside._types import ArrayLike, BoolArray, FloatArray
 from burnside.errors import InvalidModel, InvalidParameter, MissingExtra, ModelTooLarge
 from burnside.mdp._checks import whole
 from burnside.mdp.tabular import TabularMDP
@@ -24,7 +24,7 @@ def from_dense(
 ) -> TabularMDP:
     """From ``P[s, a, s']`` and ``R[s, a]`` or ``R[t, s, a]``.
 
-    ``mask[s, a]`` marks admissible pairs; all are if it is left out.
+    ``mask[s, a]`` marks admissible pairs; all are if it is left out. A state without any is terminal.
 
     >>> P = np.zeros((2, 2, 2)); P[:, 0, 0] = P[:, 1, 1] = 1
     >>> from_dense(P, R=[[0, 1], [0, 1]], p0=[1, 0], H=4).n_pairs
@@ -72,7 +72,7 @@ def from_step(
     Args:
         starts: hashable states to start the enumeration from.
         actions: ``actions(s)`` → admissible actions, hashable; they are numbered in order of appearance, or as
-            ``action_names`` lists them.
+            ``action_names`` lists them. A state without any is terminal.
         step: ``step(s, a)`` → outcomes ``[(probability, next state, reward), …]``.
         H: horizon.
         p0: probability of each initial state; uniform over ``starts`` if left out.
@@ -137,19 +137,29 @@ def from_step(
     return TabularMDP(P, rewards, initial, H, pair_state=pair_state, pair_action=pair_action, **rest)
 
 
-def from_gym(env: Any, H: int | None = None, *, name: str | None = None, **rest: Any) -> TabularMDP:
+def from_gym(
+    env: Any, H: int | None = None, *, name: str | None = None, terminal_actions: bool = False, **rest: Any
+) -> TabularMDP:
     """From a Gymnasium toy-text environment (anything with a ``P[s][a] = [(prob, next, reward, terminated), …]``).
 
-    Transitions that end the episode lead to one absorbing state with reward 0, since ending is not a place in the
-    table: Taxi's goal states, for instance, have ordinary transitions of their own. The horizon defaults to the
-    environment's time limit. A wrapper that may change rewards, observations or actions is refused: the table does not
-    know of it.
+    A state that is entered only when the episode ends is *terminal* here: no learner ever acts in it, so the actions
+    that the table lists for it (FrozenLake's holes and goal have four each) are no pairs. Where a transition ends the
+    episode in a state that can also be entered without ending it, as in Taxi, it leads to one further terminal state,
+    ``end``, instead. States keep their numbers. The horizon defaults to the environment's time limit, and to 100 where
+    it has none. A wrapper that may change rewards, observations or actions is refused: the table does not know of it.
 
     Args:
         env: an environment, or the id of one.
         H: horizon.
         name: shown in reports; default the environment's id.
+        terminal_actions: count the table literally: the actions it lists for terminal states are pairs like any other,
+            and ``end`` has one that stays there.
         rest: further arguments of :class:`TabularMDP`.
+
+    >>> TabularMDP.from_gym("FrozenLake-v1")
+    TabularMDP('FrozenLake-v1', states=16 (5 terminal), pairs=44, successors=3, H=100)
+    >>> TabularMDP.from_gym("FrozenLake-v1", terminal_actions=True)
+    TabularMDP('FrozenLake-v1', states=16, pairs=64, successors=3, H=100)
     """
     if isinstance(env, str):
         try:
@@ -167,12 +177,24 @@ def from_gym(env: Any, H: int | None = None, *, name: str | None = None, **rest:
             "this environment has no transition table P: only tabular (toy-text) environments can be read"
         )
     _refuse_wrappers(env, bare)
+    if getattr(bare, "fickle_passenger", False):
+        raise InvalidModel(
+            "the table of this environment does not tell that its passenger may change the destination: make it with "
+            "fickle_passenger=False"
+        )
     table = _read_table(bare.P)
     spec = getattr(env, "spec", None)
     horizon = H if H is not None else getattr(spec, "max_episode_steps", None) or 100
     n = len(table)
-    sink = n if _needs_sink(table) else None
-    size = n + (sink is not None)
+    start = _stated_start(bare, n)
+    terminal = _terminal_states(table, start)
+    if terminal_actions:
+        goes_to_end, terminal = _needs_sink(table), np.zeros(n, dtype=np.bool_)
+    else:
+        acting = (row for s, row in enumerate(table) if not terminal[s])
+        goes_to_end = any(t[3] and not terminal[t[1]] for row in acting for t in _all(row))
+    end = n if goes_to_end else None
+    size = n + (end is not None)
     rows: list[int] = []
     columns: list[int] = []
     values: list[float] = []
@@ -180,35 +202,90 @@ def from_gym(env: Any, H: int | None = None, *, name: str | None = None, **rest:
     states: list[int] = []
     actions: list[int] = []
     for s in range(n):
+        if terminal[s]:
+            continue
         for a in sorted(table[s]):
             expected = 0.0
             for probability, successor, reward, terminated in table[s][a]:
                 rows.append(len(rewards))
-                columns.append(sink if terminated and sink is not None else successor)
+                columns.append(end if terminated and end is not None and not terminal[successor] else successor)
                 values.append(probability)
                 expected += probability * reward
             rewards.append(expected)
             states.append(s)
             actions.append(a)
-    if sink is not None:
-        rows, columns, values = [*rows, len(rewards)], [*columns, sink], [*values, 1.0]
-        rewards, states, actions = [*rewards, 0.0], [*states, sink], [*actions, 0]
-    initial = np.zeros(size)
-    start = getattr(bare, "initial_state_distrib", None)
-    initial[:n] = np.full(n, 1.0 / n) if start is None else np.asarray(start, dtype=np.float64)
-    initial /= initial.sum()
+    if end is not None and terminal_actions:
+        rows, columns, values = [*rows, len(rewards)], [*columns, end], [*values, 1.0]
+        rewards, states, actions = [*rewards, 0.0], [*states, end], [*actions, 0]
     P = sp.csr_matrix((values, (rows, columns)), shape=(len(rewards), size))
-    rest.setdefault("state_names", [*(f"s{s}" for s in range(n)), *(["end"] if sink is not None else [])])
+    rest.setdefault("state_names", [*(f"s{s}" for s in range(n)), *(["end"] if end is not None else [])])
     return TabularMDP(
         P,
         rewards,
-        initial,
+        _initial(start, terminal, size),
         horizon,
         pair_state=states,
         pair_action=actions,
         name=name or getattr(spec, "id", None) or type(bare).__name__,
         **rest,
     )
+
+
+def _all(row: Mapping[int, list[tuple[float, int, float, bool]]]) -> Iterable[tuple[float, int, float, bool]]:
+    """The outcomes of all actions of a state that can happen."""
+    return (outcome for outcomes in row.values() for outcome in outcomes if outcome[0] > 0)
+
+
+def _stated_start(bare: Any, n: int) -> FloatArray | None:
+    """The initial distribution that the environment states, if it does."""
+    start = getattr(bare, "initial_state_distrib", None)
+    if start is None:
+        return None
+    given = _numbers(start, "initial_state_distrib of this environment")
+    if given.shape != (n,):
+        raise InvalidModel(
+            f"initial_state_distrib of this environment must have one entry for each of its {n} states, got shape "
+            f"{given.shape}"
+        )
+    return given
+
+
+def _terminal_states(table: _Table, start: FloatArray | None) -> BoolArray:
+    """Mask of the states in which no learner ever acts, because an episode that enters them is over.
+
+    Some transition that ends the episode leads there, no episode starts there, and every transition that leads there
+    without ending it comes from a state of the same kind: tables often list rows for those, and they do not matter.
+    Where it is not stated how episodes start, only what stays put for nothing can be known to be terminal.
+    """
+    n = len(table)
+    ends, goes_on = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+    into: list[list[int]] = [[] for _ in range(n)]  # of each state, where it leads without ending the episode
+    for s, row in enumerate(table):
+        for _, successor, _, terminated in _all(row):
+            ends[successor] |= terminated
+            if not terminated:
+                into[s].append(successor)
+    if start is None:
+        goes_on[:] = [any(t[1] != s or t[2] != 0 for t in _all(row)) for s, row in enumerate(table)]
+    else:
+        goes_on[:] = start > 0
+    # every state that cannot be terminal makes those it leads to such ones
+    waiting = [int(s) for s in np.flatnonzero(goes_on | ~ends)]
+    goes_on[waiting] = True
+    while waiting:
+        for successor in into[waiting.pop()]:
+            if not goes_on[successor]:
+                goes_on[successor] = True
+                waiting.append(successor)
+    return ~goes_on
+
+
+def _initial(start: FloatArray | None, terminal: BoolArray, size: int) -> FloatArray:
+    """The initial distribution that the environment states; otherwise every state that is not terminal alike."""
+    initial = np.zeros(size)
+    initial[: terminal.size] = ~terminal if start is None else start
+    total = initial.sum()
+    return initial / total if total > 0 else initial
 
 
 def _refuse_wrappers(env: Any, bare: Any) -> None:

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from burnside._types import AnyArray, IntArray
+from burnside._types import AnyArray, BoolArray, IntArray
 from burnside.errors import InvalidParameter
 from burnside.groups import Group
 from burnside.mdp._checks import needs_table
@@ -41,8 +41,10 @@ def discover(mdp: TabularMDP, *, tol: float = TOLERANCE, progress: Progress | No
     """The automorphisms of an MDP: all permutations of states and pairs that preserve rewards and transitions.
 
     The generators returned have the same orbits as the full automorphism group and are few (at most one for duplicate
-    actions, one for equal components, and those of the largest component); ``order`` is the order of the full group.
-    They are verified before they are returned. p₀ is not required to be invariant: the quotient pushes it forward.
+    actions, one for equal components, and those of the largest component). They are verified before they are returned.
+    ``order`` is the order of the full group, ``elements()`` yields all of it, and ``all_generators()`` generates it.
+    It counts permutations of states and pairs: where actions of one state do the same, each exchange of them counts.
+    p₀ is not required to be invariant: the quotient pushes it forward.
 
     The cost is that of refinement, linear per round, plus BLISS on each component, which is fast on the graphs that
     occur in practice but has no polynomial guarantee (the problem is graph isomorphism).
@@ -188,7 +190,7 @@ class _GraphBuilder:
         canonical = np.asarray(graph.canonical_permutation(color=colour), dtype=np.int64)
         if _lists_preimages():
             canonical = np.argsort(canonical)
-        ends = canonical[np.asarray(edges, dtype=np.int64)]
+        ends = canonical[np.asarray(edges, dtype=np.int64).reshape(-1, 2)]
         sorted_edges = ends[np.lexsort((ends[:, 1], ends[:, 0]))]
         ordered = np.empty(extra, dtype=np.int64)
         ordered[canonical] = colour
@@ -213,44 +215,89 @@ def _assemble(mdp: TabularMDP, components: list[_Component], pair_class: IntArra
     alike: dict[bytes, list[_Component]] = {}
     for component in components:
         alike.setdefault(component.form, []).append(component)
+    kinds = [_Kind(group, group[0].graph.automorphism_group(color=group[0].colours)) for group in alike.values()]
     maker = _Generators(mdp, pair_class)
-    order = factor
-    inner: list[list[tuple[_Component, IntArray]]] = []
-    exchange: list[tuple[_Component, _Component]] = []
-    for group in alike.values():
-        first = group[0]
-        automorphisms = first.graph.automorphism_group(color=first.colours)
-        order *= _order(first, automorphisms) ** len(group) * math.factorial(len(group))
-        for k, image in enumerate(automorphisms):
-            if k == len(inner):
-                inner.append([])
-            inner[k].append((first, np.asarray(image, dtype=np.int64)))
-        if len(group) > 1:
-            exchange += list(zip(group, group[1:] + group[:1], strict=True))
-    for layer in inner:  # the k-th automorphisms of unlike components act at once: same orbits, fewer generators
+    # the k-th automorphisms of unlike components act at once: same orbits, fewer generators
+    for k in range(max((len(kind.automorphisms) for kind in kinds), default=0)):
         maker.start()
-        for component, image in layer:
-            maker.move(component, component, image)
-    if exchange:
+        for kind in kinds:
+            if k < len(kind.automorphisms):
+                maker.move(kind.first, kind.first, kind.automorphisms[k])
+    if any(len(kind.members) > 1 for kind in kinds):
         maker.start()
-        for source, target in exchange:
-            back = np.empty_like(target.canonical)
-            back[target.canonical] = np.arange(back.size)
-            maker.move(source, target, back[source.canonical])
+        for kind in kinds:
+            maker.exchange(kind.members)
     if factor > 1:
         maker.start()
-        maker.turn_equal_actions()
+        for c in maker.several():
+            maker.turn_equal_actions(c)
     if not maker.on_states:
         return Symmetry.trivial(mdp)
-    return Symmetry(np.array(maker.on_states), np.array(maker.on_pairs), name="Aut(M)", order=order)
+    order = factor * math.prod(kind.order ** len(kind.members) * math.factorial(len(kind.members)) for kind in kinds)
+    whole = _Automorphisms(mdp, kinds, pair_class)
+    return Symmetry(np.array(maker.on_states), np.array(maker.on_pairs), name="Aut(M)", order=order, whole=whole)
 
 
-def _order(component: _Component, automorphisms: list[list[int]]) -> int:
-    if not automorphisms:
-        return 1
-    count = component.graph.count_automorphisms(color=component.colours)
+class _Kind:
+    """Components that are alike, and the automorphisms of one of them."""
+
+    def __init__(self, members: list[_Component], automorphisms: list[list[int]]) -> None:
+        self.members, self.first = members, members[0]
+        self.automorphisms = [np.asarray(image, dtype=np.int64) for image in automorphisms]
+        self.order = _order(self.first, self.first.colours) if automorphisms else 1
+
+    def order_on(self, moved: BoolArray) -> int:
+        """Number of permutations that the group makes of the classes of pairs that are marked, in all members."""
+        n = self.first.states.size
+        marked = np.flatnonzero(moved[self.first.classes])
+        if marked.size == 0 or (self.order == 1 and len(self.members) == 1):
+            return 1
+        colours = list(self.first.colours)
+        for k, vertex in enumerate(marked):  # each of them a colour of its own: what is left moves none of them
+            colours[n + int(vertex)] = max(self.first.colours) + 1 + k
+        count = len(self.members)
+        return (self.order // _order(self.first, colours)) ** count * math.factorial(count)
+
+
+@dataclass(frozen=True)
+class _Automorphisms:
+    """All automorphisms of an MDP, by components and classes of equal actions; the ``whole`` of a :class:`Symmetry`."""
+
+    mdp: TabularMDP
+    kinds: list[_Kind]
+    pair_class: IntArray
+
+    def generators(self) -> tuple[AnyArray, AnyArray]:
+        """One generator for each thing that can be done by itself."""
+        maker = _Generators(self.mdp, self.pair_class)
+        for kind in self.kinds:
+            for image in kind.automorphisms:
+                maker.start()
+                maker.move(kind.first, kind.first, image)
+            for some in (kind.members[:2], kind.members)[: min(2, len(kind.members) - 1)]:
+                maker.start()
+                maker.exchange(some)
+        for c in maker.several():
+            for length in {2, maker.size(c)}:
+                maker.start()
+                maker.turn_equal_actions(c, length)
+        return np.array(maker.on_states), np.array(maker.on_pairs)
+
+    def order_on(self, pairs: BoolArray) -> int:
+        """Number of permutations that they make of these pairs, a union of orbits."""
+        sizes = np.bincount(self.pair_class)
+        moved = np.zeros(sizes.size, dtype=np.bool_)
+        moved[self.pair_class[pairs]] = True
+        exchanges = math.prod(math.factorial(int(m)) for m in sizes[moved])
+        return exchanges * math.prod(kind.order_on(moved) for kind in self.kinds)
+
+
+def _order(component: _Component, colours: list[int]) -> int:
+    """Number of automorphisms of a component that preserve these colours."""
+    count = component.graph.count_automorphisms(color=colours)
     if count < 2**53:
         return int(count)
+    automorphisms = component.graph.automorphism_group(color=colours)
     return Group.from_permutations(automorphisms).order  # BLISS counts in floating point; this is exact
 
 
@@ -279,8 +326,25 @@ class _Generators:
             length = self.begin[old + 1] - a
             self.on_pairs[-1][self.members[a : a + length]] = self.members[b : b + length]
 
-    def turn_equal_actions(self) -> None:
-        """Let the newest generator turn every class of equal actions by one place."""
-        for a, b in zip(self.begin[:-1], self.begin[1:], strict=True):
-            if b - a > 1:
-                self.on_pairs[-1][self.members[a:b]] = np.roll(self.members[a:b], 1)
+    def exchange(self, members: list[_Component]) -> None:
+        """Let the newest generator take each of several like components to the next, and the last to the first."""
+        if len(members) < 2:
+            return
+        for source, target in zip(members, members[1:] + members[:1], strict=True):
+            back = np.empty_like(target.canonical)
+            back[target.canonical] = np.arange(back.size)
+            self.move(source, target, back[source.canonical])
+
+    def several(self) -> list[int]:
+        """The classes of equal actions that have more than one member."""
+        return [int(c) for c in np.flatnonzero(np.diff(self.begin) > 1)]
+
+    def size(self, c: int) -> int:
+        """Number of equal actions in a class."""
+        return int(self.begin[c + 1] - self.begin[c])
+
+    def turn_equal_actions(self, c: int, length: int | None = None) -> None:
+        """Let the newest generator turn the first actions of a class of equal ones, all by default, by one place."""
+        a = int(self.begin[c])
+        some = self.members[a : a + (self.size(c) if length is None else length)]
+        self.on_pairs[-1][some] = np.roll(some, 1)

@@ -142,7 +142,8 @@ class Homomorphism:
         """A policy of M̄ as a policy of M.
 
         Args:
-            policy: deterministic ``(H, n̄_states)`` of pairs of M̄, or stochastic ``(H, n̄_pairs)``.
+            policy: deterministic ``(H, n̄_states)`` of pairs of M̄ (−1 in terminal states), or stochastic
+                ``(H, n̄_pairs)``.
             mode: ``"uniform"`` spreads the weight of ā evenly over ``α_s⁻¹(ā)``, which makes the lifted policy
                 equivariant; ``"deterministic"`` takes the first action of ``α_s⁻¹(ā)`` (deterministic policies only).
 
@@ -177,7 +178,7 @@ class Homomorphism:
         for t, row in enumerate(policy):
             chosen = row[self.sigma[M.pair_state]] == self.alpha
             first = np.where(chosen, np.arange(M.n_pairs), M.n_pairs)
-            lifted[t] = np.minimum.reduceat(first, M.pair_ptr[:-1])
+            lifted[t] = M.over_actions(np.minimum, first, -1)
         return lifted
 
     def push(self, s: int, pair: int, r: float, s_next: int) -> tuple[int, int, float, int]:

@@ -98,7 +98,8 @@ def sample_violations(
         actions = model.actions(state)
         if not len(actions):
             raise InvalidModel(
-                f"state {model.show(state)} of {model.name} admits no action: give it one that stays there"
+                f"state {model.show(state)} of {model.name} admits no action, so there is nothing to compare: let "
+                f"sample return states in which an action is due"
             )
         action = actions[int(rng.integers(len(actions)))]
         index = int(rng.integers(len(symmetry.generators)))

@@ -78,5 +78,5 @@ def _obstruction(mdp: TabularMDP, symmetry: Symmetry, best: BoolArray) -> str | 
     state_size = np.bincount(symmetry.state_orbits)[symmetry.state_orbits]
     pair_size = np.bincount(symmetry.pair_orbits)[symmetry.pair_orbits]
     steady = best & (pair_size == state_size[mdp.pair_state])
-    possible = np.logical_or.reduceat(steady, mdp.pair_ptr[:-1], axis=1).all(axis=0)
+    possible = mdp.over_actions(np.logical_or, steady, True).all(axis=0)
     return None if possible.all() else mdp.state_name(int(np.argmin(possible)))

@@ -1,7 +1,8 @@
 """Planning: backward induction, policy evaluation, occupancy, and the discounted problem of App. A.
 
-A deterministic policy is an integer array ``(H, n_states)`` holding the *pair* chosen in each state at each time; a
-stochastic one is a float array ``(H, n_pairs)`` of probabilities that sum to one over the pairs of each state.
+A deterministic policy is an integer array ``(H, n_states)`` holding the *pair* chosen in each state at each time, −1 in
+terminal states; a stochastic one is a float array ``(H, n_pairs)`` of probabilities that sum to one over the pairs of
+each state that has any.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ class Solution:
 
     Attributes:
         V: optimal values, shape ``(H+1, n_states)``; the last row is zero.
-        policy: an optimal pair per time and state, shape ``(H, n_states)``; ties go to the first action.
+        policy: an optimal pair per time and state, shape ``(H, n_states)``; ties go to the first action, and terminal
+            states have −1.
         value: optimal return ``R*`` from ``p0``.
         Q: optimal action values ``(H, n_pairs)``, if they were asked for.
     """
@@ -71,10 +73,9 @@ def _check_size(mdp: TabularMDP) -> None:
 
 
 def first_best(mdp: TabularMDP, q: FloatArray, v: FloatArray) -> IntArray:
-    """The first pair of every state that attains its maximum."""
+    """The first pair of every state that attains its maximum, −1 in terminal states."""
     candidates = np.where(q >= v[mdp.pair_state], np.arange(mdp.n_pairs), mdp.n_pairs)
-    best: IntArray = np.minimum.reduceat(candidates, mdp.pair_ptr[:-1])
-    return best
+    return mdp.over_actions(np.minimum, candidates, -1)
 
 
 def evaluate(mdp: TabularMDP, policy: AnyArray) -> FloatArray:
@@ -93,17 +94,22 @@ def evaluate(mdp: TabularMDP, policy: AnyArray) -> FloatArray:
     if policy.shape != expected:
         kind = "deterministic (H, states)" if deterministic else "stochastic (H, pairs)"
         raise InvalidParameter(f"a {kind} policy of {mdp.name} has shape {expected}, got {policy.shape}")
+    acting = np.flatnonzero(~mdp.terminal)
     if deterministic:
-        if policy.min() < 0 or policy.max() >= mdp.n_pairs or (mdp.pair_state[policy] != np.arange(mdp.n_states)).any():
+        chosen = policy[:, acting]
+        if chosen.min() < 0 or chosen.max() >= mdp.n_pairs or (mdp.pair_state[chosen] != acting).any():
             raise InvalidParameter("the policy chooses a pair of another state: entry [t, s] must be a pair of state s")
-    elif not np.abs(np.add.reduceat(policy, mdp.pair_ptr[:-1], axis=1) - 1).max() <= 1e-8 or policy.min() < 0:
+    elif not np.abs(mdp.over_actions(np.add, policy, 1.0) - 1).max() <= 1e-8 or policy.min() < 0:
         raise InvalidParameter(
             "the policy's probabilities must be non-negative and sum to 1 over the pairs of each state"
         )
     V = np.zeros((mdp.H + 1, mdp.n_states))
     for t in reversed(range(mdp.H)):
         q = mdp.reward(t) + mdp.P @ V[t + 1]
-        V[t] = q[policy[t]] if deterministic else np.add.reduceat(policy[t] * q, mdp.pair_ptr[:-1])
+        if deterministic:
+            V[t, acting] = q[policy[t, acting]]
+        else:
+            V[t] = mdp.over_actions(np.add, policy[t] * q, 0.0)
     return V
 
 
@@ -129,11 +135,13 @@ def solve_discounted(mdp: TabularMDP, gamma: float, *, tol: float = 1e-12) -> tu
     import scipy.sparse as sp
     from scipy.sparse.linalg import spsolve
 
-    V = np.zeros(mdp.n_states)
+    acting = np.flatnonzero(~mdp.terminal)
     policy = first_best(mdp, mdp.R, mdp.max_over_actions(mdp.R))
     while True:
-        system = sp.identity(mdp.n_states, format="csc") - gamma * mdp.P[policy].tocsc()
-        V = np.atleast_1d(spsolve(system, mdp.R[policy]))
+        shape = (mdp.n_states, mdp.n_pairs)
+        choose = sp.csr_matrix((np.ones(acting.size), (acting, policy[acting])), shape=shape)
+        system = sp.identity(mdp.n_states, format="csc") - gamma * sp.csc_matrix(choose @ mdp.P)
+        V = np.atleast_1d(spsolve(system, np.asarray(choose @ mdp.R)))
         Q = mdp.R + gamma * (mdp.P @ V)
         best = mdp.max_over_actions(Q)
         improves = best > V + tol * max(1.0, float(np.abs(V).max()))

@@ -79,7 +79,12 @@ class Quotient:
 
     def to_dict(self) -> dict[str, Any]:
         """Sizes, for JSON."""
-        return {"states": self.mdp.n_states, "pairs": self.mdp.n_pairs, "successors": self.mdp.successors}
+        return {
+            "states": self.mdp.n_states,
+            "terminal_states": self.mdp.n_terminal,
+            "pairs": self.mdp.n_pairs,
+            "successors": self.mdp.successors,
+        }
 
 
 def quotient(

@@ -12,7 +12,9 @@ __all__ = ["reachable"]
 
 
 def reachable(mdp: TabularMDP) -> BoolArray:
-    """Mask of the states in which an action can be taken: reachable from the support of p₀ in at most H−1 steps.
+    """Mask of the states that an episode can be in when an action is due: within H−1 steps of the support of p₀.
+
+    Terminal states that can be reached in that time are among them, although no action is due there.
 
     >>> from burnside.mdp import zoo
     >>> ring = zoo.ring(n=5)

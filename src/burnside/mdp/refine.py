@@ -101,10 +101,10 @@ def _collections(mdp: TabularMDP, pairs: IntArray, *, as_set: bool, rng: np.rand
         repeated = np.zeros(mdp.n_pairs, dtype=np.bool_)
         repeated[order[1:]] = np.diff(key[order]) == 0
         values = np.where(repeated, np.uint64(0), values)
-        counts = np.add.reduceat(~repeated, mdp.pair_ptr[:-1], dtype=np.int64)
+        counts = mdp.over_actions(np.add, (~repeated).astype(np.int64), 0)
     else:
         counts = np.diff(mdp.pair_ptr)
-    return [np.add.reduceat(values, mdp.pair_ptr[:-1]), counts]
+    return [mdp.over_actions(np.add, values, np.uint64(0)), counts]
 
 
 # ---------------------------------------------------------------------- numbering

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from burnside._types import AnyArray, ArrayLike, FloatArray, IntArray
+from burnside._types import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
 from burnside.errors import InvalidModel, UnknownName
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ class TabularMDP:
     States are ``0..n_states-1``. The admissible pairs ``(s, a)`` are numbered ``0..n_pairs-1``, sorted by state and
     then by action, and everything lives on pairs: row ``i`` of ``P`` is the distribution of the successor of pair
     ``i``, ``R[i]`` (or ``R[t, i]`` if rewards depend on time) its mean reward. States may admit different actions.
+
+    A state that admits no action is *terminal*: an episode that gets there is over, and nothing more is paid. It is a
+    state like any other, but nothing is chosen in it, so it has no pairs and nothing has to be learned about it.
 
     Args:
         P: sparse or dense, shape ``(n_pairs, n_states)``; rows sum to one.
@@ -107,13 +111,6 @@ class TabularMDP:
             )
 
     def _check_pairs(self) -> None:
-        empty = np.diff(self.pair_ptr) == 0
-        if empty.any():
-            s = int(np.argmax(empty))
-            raise InvalidModel(
-                f"state {self.state_name(s)} admits no action: give a terminal state one action that stays there "
-                f"with reward 0"
-            )
         same = (np.diff(self.pair_state) == 0) & (np.diff(self.pair_action) == 0)
         if same.any():
             raise InvalidModel(f"{self.pair_name(int(np.argmax(same)))} is given twice: list every pair once")
@@ -140,8 +137,36 @@ class TabularMDP:
 
     @property
     def reward_range(self) -> float:
-        """Largest minus smallest mean reward; bounds for rewards in [0, 1] take ε divided by it."""
-        return float(self.R.max() - self.R.min())
+        """Largest minus smallest mean reward; bounds for rewards in [0, 1] take ε divided by it.
+
+        A terminal state pays 0 for the rest of the episode, so where there is one, 0 is among the rewards.
+        """
+        low, high = self.reward_limits(self.R)
+        return float(high.max() - low.min())
+
+    def reward_limits(self, rewards: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Smallest and largest of ``rewards`` on pairs (the last axis); 0 counts as well if a state is terminal."""
+        low, high = rewards.min(axis=-1), rewards.max(axis=-1)
+        if not self.n_terminal:
+            return low, high
+        return np.minimum(low, 0.0), np.maximum(high, 0.0)
+
+    @cached_property
+    def terminal(self) -> BoolArray:
+        """Mask of the terminal states, those that admit no action.
+
+        >>> door = TabularMDP([[0.5, 0.5]], [1], [1, 0], 3, pair_state=[0])      # leave with probability 1/2
+        >>> door.terminal.tolist(), door.n_terminal
+        ([False, True], 1)
+        """
+        mask: BoolArray = np.diff(self.pair_ptr) == 0
+        mask.flags.writeable = False
+        return mask
+
+    @property
+    def n_terminal(self) -> int:
+        """Number of terminal states."""
+        return int(self.terminal.sum())
 
     @property
     def nbytes(self) -> int:
@@ -174,10 +199,26 @@ class TabularMDP:
         found: IntArray = np.where((keys[at] == wanted) & (a >= 0), at, -1)
         return found
 
+    def over_actions(self, combine: np.ufunc, values: AnyArray, nothing: Any) -> AnyArray:
+        """For values on pairs (the last axis), those of each state combined; terminal states get ``nothing``.
+
+        >>> door = TabularMDP([[1, 0], [0, 1]], [0, 1], [1, 0], 3, pair_state=[0, 0])
+        >>> door.over_actions(np.add, np.array([1.0, 2.0]), 0.0).tolist()
+        [3.0, 0.0]
+        """
+        if not self.n_terminal:
+            found: AnyArray = combine.reduceat(values, self.pair_ptr[:-1], axis=-1)
+            return found
+        # the stretch from one acting state's first pair to the next one's holds its own pairs only
+        acting = np.flatnonzero(~self.terminal)
+        some: AnyArray = combine.reduceat(values, self.pair_ptr[acting], axis=-1)
+        found = np.full((*some.shape[:-1], self.n_states), nothing, dtype=some.dtype)
+        found[..., acting] = some
+        return found
+
     def max_over_actions(self, values: FloatArray) -> FloatArray:
-        """For values on pairs, the best one of each state."""
-        best: FloatArray = np.maximum.reduceat(values, self.pair_ptr[:-1])
-        return best
+        """For values on pairs, the best one of each state; 0 in terminal states."""
+        return self.over_actions(np.maximum, values, 0.0)
 
     # ------------------------------------------------------------------ names
 
@@ -205,8 +246,9 @@ class TabularMDP:
         raise UnknownName(f"symmetry of {self.name}", name, [*self.symmetries, "discover"])
 
     def __repr__(self) -> str:
+        terminal = f" ({self.n_terminal} terminal)" if self.n_terminal else ""
         return (
-            f"TabularMDP({self.name!r}, states={self.n_states}, pairs={self.n_pairs}, "
+            f"TabularMDP({self.name!r}, states={self.n_states}{terminal}, pairs={self.n_pairs}, "
             f"successors={self.successors}, H={self.H})"
         )
 
@@ -240,14 +282,21 @@ class TabularMDP:
     def from_dense(
         cls, P: ArrayLike, R: ArrayLike, p0: ArrayLike, H: int, *, mask: ArrayLike | None = None, **rest: Any
     ) -> TabularMDP:
-        """From arrays ``P[s, a, s']``, ``R[s, a]`` or ``R[t, s, a]``; ``mask[s, a]`` says what is admissible."""
+        """From arrays ``P[s, a, s']``, ``R[s, a]`` or ``R[t, s, a]``; ``mask[s, a]`` says what is admissible.
+
+        A state of which nothing is admissible is terminal.
+        """
         from burnside.mdp.build import from_dense
 
         return from_dense(P, R, p0, H, mask=mask, **rest)
 
     @classmethod
     def from_gym(cls, env: Any, H: int | None = None, **rest: Any) -> TabularMDP:
-        """From a Gymnasium toy-text environment or its id (FrozenLake, Taxi, CliffWalking)."""
+        """From a Gymnasium toy-text environment or its id (FrozenLake, Taxi, CliffWalking).
+
+        States in which an episode is over offer no choices there: they are terminal, and what the table lists as their
+        actions is not counted, unless ``terminal_actions=True``.
+        """
         from burnside.mdp.build import from_gym
 
         return from_gym(env, H, **rest)
@@ -373,7 +422,7 @@ def _pairs(
     pair_state: ArrayLike | None, pair_action: ArrayLike | None, n_pairs: int, n_states: int
 ) -> tuple[AnyArray, AnyArray]:
     if n_pairs == 0:
-        raise InvalidModel("there are no pairs: every state needs at least one admissible action")
+        raise InvalidModel("there are no pairs: at least one state needs an admissible action")
     if pair_state is None:
         if n_pairs % n_states:
             raise InvalidModel(

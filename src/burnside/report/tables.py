@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from burnside.theory import Audit
+from burnside.theory import Audit, Size
 
 __all__ = ["Row", "audit_rows", "bound_rows", "number", "plus_minus", "span", "whole"]
 
@@ -70,9 +70,10 @@ def audit_rows(found: Audit) -> list[Row]:
         else f"sampled, {verdict.checked} checks: at most {verdict.failure_rate:.2%} fail at {verdict.confidence:.0%}"
     )
     rows = [
-        Row("order of the group", whole(found.group_order)),
+        *_order_rows(found),
         Row("verified", "yes" if verdict.ok else "NO", how, f"ε_r = {verdict.eps_r:.3g}, ε_p = {verdict.eps_p:.3g}"),
         Row("states", whole(size.states), whole(small.states), number(size.states / small.states)),
+        *_terminal_rows(size, small),
         Row("pairs (joint)", whole(size.pairs), whole(small.pairs), number(found.joint)),
         Row("successors C", str(size.succ), str(small.succ), number(found.successor_factor)),
     ]
@@ -92,6 +93,21 @@ def audit_rows(found: Audit) -> list[Row]:
     if parts.value is None and parts.average is not None:
         rows.append(Row("  with average orbit sizes", "", "", number(parts.average)))
     return rows
+
+
+def _order_rows(found: Audit) -> list[Row]:
+    """The order of the group: what it counts, and without what happens to pairs that are never met."""
+    order, acting = found.group_order, found.acting_order
+    if acting is None or acting == order:
+        return [Row("order |G|, as permutations of pairs", whole(order))]
+    return [Row("order |G|, on the pairs reachable from p₀", whole(acting)), Row("  on all pairs", whole(order))]
+
+
+def _terminal_rows(size: Size, small: Size) -> list[Row]:
+    if not size.terminal:
+        return []
+    said = "no choices there, so no pairs"
+    return [Row("  terminal", whole(size.terminal), whole(small.terminal), said)]
 
 
 def bound_rows(found: Audit) -> list[Row]:

@@ -6,7 +6,7 @@ Three factors, each by how much the number of things to learn shrinks:
     ``|G_S|·|G_A|·|G_C|`` of Thm. 1, where all orbits of states have one size, all orbits of actions have one size, and
     ``|G_C| = C/C̄``. Undefined where sizes differ or where relabelling depends on the state.
 ``joint``
-    ``|S×A| / |(S×A)/G|``: exact, at most ``|G|``, equal to it iff G acts freely on pairs.
+    ``|S×A| / |(S×A)/G|``: exact, at most ``|G|``, equal to it iff G acts freely on pairs. Terminal states have none.
 ``reachable``
     the same ratio among the pairs that an episode from p₀ can reach: what a learner on M really pays for.
 """
@@ -53,7 +53,11 @@ class PaperFactor:
 
 @dataclass(frozen=True)
 class Audit:
-    """The result of :func:`audit`; :meth:`to_dict` gives the JSON of ``burnside audit --json``."""
+    """The result of :func:`audit`; :meth:`to_dict` gives the JSON of ``burnside audit --json``.
+
+    ``group_order`` is the order of the group. ``acting_order`` is the number of different permutations that it makes of
+    the pairs an episode can reach and of their images: what moves other pairs only saves nobody anything.
+    """
 
     model: str
     horizon: int
@@ -65,6 +69,7 @@ class Audit:
     actions: int | None
     group_name: str
     group_order: int | None
+    acting_order: int | None
     verdict: Verdict
     trusted: bool
     paper: PaperFactor
@@ -117,7 +122,8 @@ class Audit:
             and parts[1] is not None
             and (paper is None or paper.value)
         ):
-            stated = theorem1(self.size.states, self.actions, self.size.succ, *at, parts[0], parts[1], parts[2])
+            acting = self.size.states - self.size.terminal
+            stated = theorem1(acting, self.actions, self.size.succ, *at, parts[0], parts[1], parts[2])
         # Constant rewards fit into [0, 1] as they are; an unknown range leaves the two bounds that need it unknown.
         span = None if self.reward_range is None else self.reward_range or 1.0
         floor = None if span is None else lower(size, *at, span)
@@ -134,6 +140,7 @@ class Audit:
         return {
             "model": self.model,
             "states": _whole(self.size.states),
+            "terminal_states": self.size.terminal,
             "pairs": _whole(self.size.pairs),
             "successors": self.size.succ,
             "log10": {"states": _log10(self.size.states), "pairs": _log10(self.size.pairs)},
@@ -145,11 +152,14 @@ class Audit:
                 "name": self.group_name,
                 "order": None if self.group_order is None else _whole(self.group_order),
                 "log10_order": None if self.group_order is None else _log10(self.group_order),
+                "acting_order": None if self.acting_order is None else _whole(self.acting_order),
+                "log10_acting_order": None if self.acting_order is None else _log10(self.acting_order),
             },
             "verified": self.verdict.to_dict() | {"averaged": self.averaged},
             "trusted": self.trusted,
             "quotient": {
                 "states": _whole(self.quotient_size.states),
+                "terminal_states": self.quotient_size.terminal,
                 "pairs": _whole(self.quotient_size.pairs),
                 "successors": self.quotient_size.succ,
             },
@@ -219,11 +229,12 @@ def _audit_table(mdp: TabularMDP, symmetry: Symmetry, eps: float, delta: float, 
     found = reachable_sizes(mdp, reduced)
     paper = paper_factor(mdp, symmetry, reduced)
     joint = reduced.reduction.pair_factor
-    attainable, why = _judge(paper, joint, symmetry.order, reduced.reduction.successor_factor)
-    size = Size(mdp.n_states, mdp.n_pairs, mdp.successors)
-    small = Size(reduced.mdp.n_states, reduced.mdp.n_pairs, reduced.mdp.successors)
+    attainable, why = _judge(paper, joint, symmetry.order, mdp.n_pairs, reduced.reduction.successor_factor)
+    size = Size(mdp.n_states, mdp.n_pairs, mdp.successors, mdp.n_terminal)
+    small = Size(reduced.mdp.n_states, reduced.mdp.n_pairs, reduced.mdp.successors, reduced.mdp.n_terminal)
     if paper.pairs is not None and not attainable:
-        why += _products(mdp.n_states * mdp.n_actions * mdp.successors, paper, size, small)
+        acting = mdp.n_states - mdp.n_terminal
+        why += _products(acting * mdp.n_actions * mdp.successors, paper, size, small)
     ratio = found["pairs"] / found["quotient_pairs"]
     if ratio < joint * (1 - 1e-9):
         why += (
@@ -249,6 +260,7 @@ def _audit_table(mdp: TabularMDP, symmetry: Symmetry, eps: float, delta: float, 
         actions=mdp.n_actions,
         group_name=symmetry.name,
         group_order=symmetry.order,
+        acting_order=symmetry.order_on(mdp, reachable(mdp)[mdp.pair_state]),
         verdict=verdict,
         trusted=reduced.trusted,
         paper=paper,
@@ -290,23 +302,26 @@ def paper_factor(mdp: TabularMDP, symmetry: Symmetry, reduced: Quotient) -> Pape
     """``|G_S|·|G_A|·|G_C|`` of Prop. 1 and Thm. 1 where it is defined, and its average form elsewhere."""
     successors = reduced.reduction.successor_factor
     permutations = symmetry.action_permutations(mdp)
-    state_size = _common_size(symmetry.state_orbits)
+    acting = ~mdp.terminal  # orbits of the others are no orbits of pairs
+    state_size = _common_size(symmetry.state_orbits[acting])
     if permutations is None:
         why = "the paper's formula is undefined: the relabelling of actions depends on the state"
         return PaperFactor(None, state_size, None, successors, why)
     actions = orbit_labels(permutations)
     action_size = _common_size(actions)
-    average = reduced.reduction.state_factor * (mdp.n_actions / (int(actions.max()) + 1)) * successors
+    states = int(acting.sum()) / int((~reduced.mdp.terminal).sum())
+    average = states * (mdp.n_actions / (int(actions.max()) + 1)) * successors
     if state_size is None or action_size is None:
-        what, labels = ("states", symmetry.state_orbits) if state_size is None else ("actions", actions)
+        what, labels = ("states", symmetry.state_orbits[acting]) if state_size is None else ("actions", actions)
         why = f"the paper's formula is undefined: orbits of {what} differ in size ({_sizes(labels)})"
         return PaperFactor(None, state_size, action_size, successors, why, average)
     return PaperFactor(state_size * action_size * successors, state_size, action_size, successors, "", average)
 
 
-def _judge(paper: PaperFactor, joint: float, order: int | None, successors: float) -> tuple[bool, str]:
+def _judge(paper: PaperFactor, joint: float, order: int | None, pairs: int, successors: float) -> tuple[bool, str]:
     """Can the paper's factor be had? It counts pairs as |S̄|·|Ā|; exact is the number of orbits of pairs."""
-    group = "the group" if order is None or order.bit_length() > 60 else f"|G| = {order}"
+    # an order beyond the number of pairs bounds nothing
+    group = "|G|" if order is None or order > pairs or order.bit_length() > 60 else f"|G| = {order}"
     if paper.pairs is None or paper.value is None:
         return False, f"{paper.why}; the exact factor is {_show(joint)}, at most {group}"
     if paper.pairs <= joint * (1 + 1e-9):
@@ -335,13 +350,18 @@ def _products(ambient: int, paper: PaperFactor, size: Size, small: Size) -> str:
 
 
 def _common_size(labels: IntArray) -> float | None:
-    sizes = np.bincount(labels)
+    sizes = _orbit_sizes(labels)
     return float(sizes[0]) if (sizes == sizes[0]).all() else None
+
+
+def _orbit_sizes(labels: IntArray) -> IntArray:
+    sizes = np.bincount(labels)
+    return sizes[sizes > 0]
 
 
 def _sizes(labels: IntArray) -> str:
     """'4×5, 38×10': how many orbits of which size."""
-    sizes, counts = np.unique(np.bincount(labels), return_counts=True)
+    sizes, counts = np.unique(_orbit_sizes(labels), return_counts=True)
     shown = [f"{c} of size {s}" for s, c in zip(sizes, counts, strict=True)]
     return ", ".join(shown[:6]) + (", …" if len(shown) > 6 else "")
 
@@ -364,7 +384,7 @@ def _audit_orbits(game: GraphMDP, symmetry: VertexSymmetry, eps: float, delta: f
         paper = PaperFactor(float(symmetry.order), float(symmetry.order), 1.0, 1.0, "", float(symmetry.order))
     else:
         paper = PaperFactor(None, None, None, 1.0, "the paper's formula is undefined: orbits of states differ in size")
-    attainable, why = _judge(paper, joint, symmetry.order, 1.0)
+    attainable, why = _judge(paper, joint, symmetry.order, orbits.pairs, 1.0)
     if not verdict.ok:
         attainable = False
         why = (
@@ -382,6 +402,7 @@ def _audit_orbits(game: GraphMDP, symmetry: VertexSymmetry, eps: float, delta: f
         actions=None,
         group_name=symmetry.name,
         group_order=symmetry.order,
+        acting_order=None,
         verdict=verdict,
         trusted=not verdict.ok,
         paper=paper,

@@ -54,11 +54,16 @@ LOWER_EPS_SCALE = 640.0 * math.exp(4.0)
 
 
 class Size(NamedTuple):
-    """What the bounds see of a model: states |S|, admissible state-action pairs, successors per pair C."""
+    """What the bounds see of a model: states |S|, admissible state-action pairs, successors per pair C.
+
+    `terminal` of the states admit no action. They count as states (a learner has to find out how often it gets
+    there), have no pairs, and the lower bound, which needs choices, leaves them out.
+    """
 
     states: int
     pairs: int
     succ: int
+    terminal: int = 0
 
 
 @dataclass(frozen=True)
@@ -91,10 +96,14 @@ class LowerBound(NamedTuple):
 
 def _checked(size: Size) -> Size:
     try:
-        states, pairs, succ = size
+        states, pairs, succ, *rest = size
+        (terminal,) = rest or (0,)
     except (TypeError, ValueError):
         raise InvalidParameter(f"size must be Size(states, pairs, succ), not {size!r}") from None
-    return Size(count("states", states), count("pairs", pairs), count("succ", succ))
+    found = Size(count("states", states), count("pairs", pairs), count("succ", succ), count("terminal", terminal, 0))
+    if found.terminal >= found.states:
+        raise InvalidParameter(f"{found.terminal} terminal states of {found.states} leave none in which to act")
+    return found
 
 
 def rescaled(eps: float, reward_range: float = 1.0) -> float:
@@ -129,7 +138,7 @@ def ucfh(size: Size, horizon: int, eps: float, delta: float, reward_range: float
     >>> f"{b.w_min:.3g} {b.u_max:.2f} {b.m:.5e} {b.e_max:.3f} {b.episodes:.5e}"
     '0.00025 8772.63 2.73884e+09 101.569 6.67637e+14'
     """
-    s, sa, c = _checked(size)
+    s, sa, c, _ = _checked(size)
     h = count("horizon", horizon)
     d = in_unit("delta", delta)
     e = rescaled(eps, reward_range)
@@ -254,10 +263,11 @@ def lower(size: Size, horizon: int, eps: float, delta: float, reward_range: floa
     """DB15 Thm. 2 with c₁ = 1: (H−2)²·(A−1)(S−3)·ln(c₂/(δ+c₃))/ε², a shape, for the worst model of this size.
 
     Where the number of actions depends on the state, A is the mean pairs/S, so (A−1)(S−3) becomes
-    (pairs − S)·(S−3)/S. The theorem speaks only for δ < e⁻⁴/80 and ε < (H−2)/(640e⁴); the value is given
-    outside that too, with `valid` false and the reason in `why`. It is 0 below four states, with one action
-    per state, and for H ≤ 2. At quotient sizes it bounds learners that are PAC on *all* G-invariant models of
-    that shape: it is never a bound for one given model. Rewards lie in [0, 1]; others take :func:`rescaled` ε.
+    (pairs − S)·(S−3)/S; S counts the states in which there is an action, terminal ones are left out. The
+    theorem speaks only for δ < e⁻⁴/80 and ε < (H−2)/(640e⁴); the value is given outside that too, with
+    `valid` false and the reason in `why`. It is 0 below four states, with one action per state, and for
+    H ≤ 2. At quotient sizes it bounds learners that are PAC on *all* G-invariant models of that shape: it is
+    never a bound for one given model. Rewards lie in [0, 1]; others take :func:`rescaled` ε.
 
     >>> b = lower(Size(13, 52, 2), horizon=4, eps=1e-5, delta=1e-4)
     >>> b.valid, f"{b.value:.4e}"
@@ -268,9 +278,11 @@ def lower(size: Size, horizon: int, eps: float, delta: float, reward_range: floa
     s = _checked(size)
     h, e, d = count("horizon", horizon), rescaled(eps, reward_range), in_unit("delta", delta)
     failures: list[str] = []
-    if s.states < 4:
-        failures.append(f"it needs at least 4 states, here {s.states}: the bound is 0")
-    if s.pairs <= s.states:
+    acting = s.states - s.terminal
+    if acting < 4:
+        kind = "states that are not terminal" if s.terminal else "states"
+        failures.append(f"it needs at least 4 {kind}, here {acting}: the bound is 0")
+    if s.pairs <= acting:
         failures.append("it needs more than one action class per state on average: the bound is 0")
     if h < 3:
         failures.append(f"it needs a horizon of at least 3, here {h}: the bound is 0")
@@ -278,10 +290,10 @@ def lower(size: Size, horizon: int, eps: float, delta: float, reward_range: floa
         failures.append(f"it needs eps < (H-2)/(640 e^4) = {(h - 2) / LOWER_EPS_SCALE:.3g}, here {e:.3g}")
     if d >= LOWER_C3:
         failures.append(f"it needs delta < e^-4/80 = {LOWER_C3:.3g}, here {d:.3g}")
-    choices = max(0, s.pairs - s.states) * max(0, s.states - 3)
+    choices = max(0, s.pairs - acting) * max(0, acting - 3)
     factors = (max(0, h - 2) ** 2, choices, 1.0 / e, 1.0 / e, math.log(LOWER_C2 / (d + LOWER_C3)))
-    exact = product(*factors, over=(s.states,))
-    return LowerBound(exact, not failures, "; ".join(failures), log10_of(*factors, over=(s.states,)))
+    exact = product(*factors, over=(acting,))
+    return LowerBound(exact, not failures, "; ".join(failures), log10_of(*factors, over=(acting,)))
 
 
 def theorem2_as_stated(

@@ -227,6 +227,7 @@ class CubeAudit:
         return {
             "model": self.model,
             "states": states,
+            "terminal_states": 0,
             "pairs": None if states is None else states * moves,
             "successors": 1,
             "log10": log,
@@ -234,11 +235,18 @@ class CubeAudit:
             "eps": self.eps,
             "delta": self.delta,
             "reward_range": 1.0,
-            "group": {"name": self.symmetry, "order": self.group.order, "log10_order": math.log10(self.group.order)},
+            "group": {
+                "name": self.symmetry,
+                "order": self.group.order,
+                "log10_order": math.log10(self.group.order),
+                "acting_order": None,
+                "log10_acting_order": None,
+            },
             "verified": self.verdict.to_dict(),
             "trusted": self.trusted,
             "quotient": {
                 "states": classes,
+                "terminal_states": 0,
                 "pairs": None if classes is None else classes * moves,
                 "successors": None if self.canonical is None else 1,
             },
