@@ -247,9 +247,31 @@ def test_literal_ucfh_obeys_its_law() -> None:
     assert again.mistakes() == on_m.mistakes() and again.episodes == on_m.episodes
 
 
-def test_a_frozen_learner_says_so() -> None:
-    run = learn(zoo.hypercube(2), UCFH(scale_m=1e-9, bulk=True), 0.001, max_episodes=10**9)
-    assert run.settled or not run.capped
+def two_arms(half: float) -> TabularMDP:
+    """A state with two arms that win with probability ½ ± ``half``; winning pays 1 in the second step."""
+
+    def step(state: int, arm: int) -> list[tuple[float, int, float]]:
+        if state:
+            return [(1.0, state, float(state == 1))]
+        win = 0.5 + (half if arm == 0 else -half)
+        return [(win, 1, 0.0), (1.0 - win, 2, 0.0)]
+
+    return TabularMDP.from_step(range(3), lambda s: (0, 1) if s == 0 else (0,), step, H=2, p0={0: 1.0})
+
+
+def test_a_frozen_learner_says_so_and_may_be_wrong_for_ever() -> None:
+    """UCFH is (ε, δ)-PAC and not Uniform-PAC: frozen, it plays the worse of two close arms in more than δ of the runs.
+
+    Arms that differ by more than ε it tells apart before it freezes.
+    """
+    forever = {"absolute": True, "min_episodes": 10**14, "max_episodes": 10**14}
+    for half, least, most in ((1e-7, 10, 30), (0.06, 0, 0)):
+        runs = [learn(two_arms(half), UCFH(bulk=True, grain=0.05), 0.05, 0.1, seed=s, **forever) for s in range(40)]
+        assert all(run.settled and run.guarantee == "(ε, δ)-PAC" for run in runs)
+        wrong = [run for run in runs if run.gaps[-1] > half]
+        assert least <= len(wrong) <= most, len(wrong)
+        for run in wrong:  # not a mistake at ε, and one in every further episode at anything below 2·half
+            assert run.mistakes() == 0 and run.mistakes(half) >= run.lengths[-1] > 0
 
 
 def test_unknown_support_of_a_large_model_is_refused() -> None:

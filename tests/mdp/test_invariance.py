@@ -1,4 +1,4 @@
-"""App. A: V* and Q* are invariant, the sets of optimal actions are equivariant, single policies need not be (T7)."""
+"""App. A: V* and Q* are invariant, the sets of optimal actions are equivariant, single policies need not be."""
 
 from __future__ import annotations
 
@@ -82,10 +82,10 @@ def test_bad_discount(gamma: float) -> None:
     one_sentence(InvalidParameter, lambda: solve_discounted(zoo.fig2(), gamma), "discount")
 
 
-# ---------------------------------------------------------------------- T7
+# ---------------------------------------------------------------------- no equivariant policy
 
 
-def test_t7_no_deterministic_equivariant_policy_on_the_river() -> None:
+def test_no_deterministic_equivariant_policy_on_the_river() -> None:
     """The mirror fixes the start and swaps its two optimal actions: π(0) = −π(0) is impossible."""
     river = zoo.river(3, horizon=4)
     sym = river.symmetry()
@@ -109,7 +109,7 @@ def test_t7_no_deterministic_equivariant_policy_on_the_river() -> None:
 
 
 @pytest.mark.parametrize(("model", "name"), DECLARED, ids=lambda x: x)
-def test_t7_uniform_lift_is_equivariant(model: str, name: str) -> None:
+def test_uniform_lift_is_equivariant(model: str, name: str) -> None:
     mdp = ZOO[model]()
     sym = mdp.symmetry(name)
     q = quotient(mdp, sym)

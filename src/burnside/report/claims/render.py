@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from burnside.report.claims.ledger import VERDICTS, Claim, counts
+from burnside.report.claims.ledger import OURS, STATUSES, Claim, counts
 from burnside.report.page import Html, Page, escape
 
 __all__ = ["ledger_section", "markdown"]
@@ -13,32 +13,61 @@ __all__ = ["ledger_section", "markdown"]
 _HEAD = """\
 # Claims ledger
 
-Every definition, proposition, lemma, theorem, corollary, figure, table and quantitative sentence of the paper *Sample
-Complexity of Equivariant Reinforcement Learning*: what it says, what we found, and the command that finds it again.
-This page is written by `burnside claims --write docs/claims.md` from the data file of the package; a test holds the two
-equal. `burnside claims --check` validates every row and computes the cheap figures again.
+Every checkable sentence of the paper *Sample Complexity of Equivariant Reinforcement Learning*: definitions, theorems,
+figures, tables, numbers and settings. A row says two different things, which are kept apart:
+
+- **Of the paper**: what is true of the sentence itself.
+- **Here**: what we did about it. A run that was too small to decide a sentence is *not decided here*, whatever it
+  showed; the row then says what would decide it.
+
+The words in quotation marks are the paper's. Every figure in a row is printed by the command of that row.
+`burnside claims --check` runs all these commands and compares: figures, the conditions a verdict rests on, and quotes.
+This page is written by `burnside claims --write docs/claims.md`; a test keeps it equal to the data.
 
 """
 
 
 def markdown(claims: Sequence[Claim]) -> str:
     """The page of the documentation."""
-    lines = [_HEAD, "| verdict | claims | meaning |\n| --- | --- | --- |\n"]
-    for verdict, number in counts(claims).items():
-        lines.append(f"| {verdict} | {number} | {VERDICTS[verdict]} |\n")
+    lines = [_HEAD]
+    found = counts(claims)
+    for title, key, meanings in (("of the paper", "status", STATUSES), ("here", "ours", OURS)):
+        lines.append(f"| {title} | claims | meaning |\n| --- | --- | --- |\n")
+        lines += [f"| {name} | {number} | {meanings[name]} |\n" for name, number in found[key].items()]
+        lines.append("\n")
+    lines.append(_crossed(claims))
     place = ""
     for claim in claims:
         section = _section(claim)
         if section != place:
             lines.append(f"\n## {section}\n")
             place = section
-        lines.append(
-            f"\n**{claim.where}** · `{claim.id}` · *{claim.verdict}*\n\n"
-            f"> {claim.claim}\n\n"
-            f"{claim.evidence}\n\n"
-            f"How: {claim.how} Command: `{claim.command}`{_sources(claim)}\n"
-        )
+        lines.append(_row(claim))
     return "".join(lines)
+
+
+def _crossed(claims: Sequence[Claim]) -> str:
+    """How many claims have each status and outcome together."""
+    found = counts(claims)
+    columns = list(found["ours"])
+    lines = [f"| | {' | '.join(columns)} |\n", f"| --- | {' | '.join('---' for _ in columns)} |\n"]
+    for status in found["status"]:
+        numbers = [sum((claim.status, claim.ours) == (status, ours) for claim in claims) for ours in columns]
+        lines.append(f"| {status} | {' | '.join(str(number or '') for number in numbers)} |\n")
+    return "".join(lines)
+
+
+def _row(claim: Claim) -> str:
+    needs = f"To decide it: {claim.needs}\n\n" if claim.needs else ""
+    sources = f" Sources: {', '.join(f'`{source}`' for source in claim.sources)}." if claim.sources else ""
+    return (
+        f"\n**{claim.where}** · `{claim.id}` · of the paper: *{claim.status}* · here: *{claim.ours}*\n\n"
+        f"> “{claim.quote}”\n\n"
+        f"{claim.claim}\n\n"
+        f"**Found.** {claim.found}\n\n"
+        f"{needs}"
+        f"{claim.how} `{claim.command}`{sources}\n"
+    )
 
 
 def _section(claim: Claim) -> str:
@@ -50,66 +79,80 @@ def _section(claim: Claim) -> str:
     return "Abstract"
 
 
-def _sources(claim: Claim) -> str:
-    return f" Source: {', '.join(f'`{s}`' for s in claim.sources)}" if claim.sources else ""
-
-
 _CSS = """
-.verdicts{display:flex;flex-wrap:wrap;gap:.4rem;margin:.8rem 0;padding:0;list-style:none}
+.verdicts{display:flex;flex-wrap:wrap;gap:.4rem;margin:.4rem 0 .8rem;padding:0;list-style:none}
 .verdicts button{font:inherit;font-size:.85rem;padding:.25rem .6rem;border:1px solid currentColor;border-radius:1rem;
 background:none;color:inherit;cursor:pointer}
 .verdicts button[aria-pressed=false]{opacity:.45;text-decoration:line-through}
+.axis{margin:.8rem 0 0;font-weight:600}
 .claims{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,27rem),1fr));gap:1rem 1.5rem}
 .claim{--v:var(--light);border-left:4px solid var(--v);padding:.15rem 0 .15rem .8rem;break-inside:avoid;min-width:0}
 .claim[hidden]{display:none}
 .claim p{margin:.25rem 0}
+.claim blockquote{margin:.25rem 0;font-style:italic}
 .claim .about{font-size:.85rem;opacity:.8}
 .claim code{overflow-wrap:anywhere}
 .claim .badge{font-weight:600;color:var(--v)}
 @media (prefers-color-scheme:dark){.claim{--v:var(--dark)}}
-@media print{.verdicts{display:none}.claims{display:block}.claim,.claim[hidden]{display:block;margin:.9rem 0}}
+@media print{.verdicts,.axis{display:none}.claims{display:block}.claim,.claim[hidden]{display:block;margin:.9rem 0}}
 """
 
 _JS = """
-document.querySelectorAll('.verdicts button').forEach(function(b){b.addEventListener('click',function(){
-var on=b.getAttribute('aria-pressed')!=='true';b.setAttribute('aria-pressed',on);
-document.querySelectorAll('.claim').forEach(function(c){if(c.dataset.verdict===b.dataset.verdict)c.hidden=!on;});});});
+(function(){var buttons=document.querySelectorAll('.verdicts button');
+function show(){var off={};buttons.forEach(function(b){
+if(b.getAttribute('aria-pressed')!=='true')off[b.dataset.axis+' '+b.dataset.name]=true;});
+document.querySelectorAll('.claim').forEach(function(c){
+c.hidden=!!(off['status '+c.dataset.status]||off['ours '+c.dataset.ours]);});}
+buttons.forEach(function(b){b.addEventListener('click',function(){
+b.setAttribute('aria-pressed',b.getAttribute('aria-pressed')!=='true');show();});});})();
 """
 
-#: Light and dark colour of each verdict; the words stand beside it, so that nothing rests on colour alone.
+#: Light and dark colour of each status; the words stand beside it, so that nothing rests on colour alone.
 _COLOURS = {
-    "holds": ("#00664a", "#5fd3ae"),
-    "holds as corrected": ("#00568a", "#7cc4f2"),
-    "does not hold as stated": ("#a33c00", "#ff9a5c"),
-    "reproduced": ("#00664a", "#5fd3ae"),
-    "not reproduced": ("#a33c00", "#ff9a5c"),
-    "needs a GPU: recipe runs at small scale": ("#6b4f00", "#e6c34d"),
-    "pending": ("#5c6670", "#a9b4be"),
+    "correct": ("#00664a", "#5fd3ae"),
+    "correct with a condition": ("#00568a", "#7cc4f2"),
+    "wrong": ("#a33c00", "#ff9a5c"),
+    "underspecified": ("#6b4f00", "#e6c34d"),
+    "measurement": ("#5a3d8a", "#c3a6f0"),
+    "setting": ("#5c6670", "#a9b4be"),
 }
 
 
 def ledger_section(page: Page, claims: Sequence[Claim]) -> Page:
-    """Add the ledger as a section: a button per verdict, then one block per claim."""
+    """Add the ledger as a section: a button per status and per outcome, then one block per claim."""
     page.style(_CSS).script(_JS)
     page.section("What the paper claims, and what was found", id="claims")
     page.text(
-        f"{len(claims)} claims, one block each, with the command that checks it. A button hides or shows a verdict; "
-        "'burnside claims --check' computes the cheap figures again."
+        f"{len(claims)} sentences of the paper, one block each. A block says two things: what is true of the paper's "
+        "sentence, and what was done about it here. What was not run at a scale that could decide it is 'not decided "
+        "here'. Buttons hide and show; 'burnside claims --check' runs every command and compares every figure."
     )
+    found = counts(claims)
+    axes = (("Of the paper", "status", STATUSES), ("Here", "ours", OURS))
     buttons = "".join(
-        f'<li><button type="button" aria-pressed="true" data-verdict="{escape(verdict)}" '
-        f'title="{escape(VERDICTS[verdict])}">{escape(verdict)} · {number}</button></li>'
-        for verdict, number in counts(claims).items()
+        f'<p class="axis">{title}</p><ul class="verdicts">{_buttons(key, found[key], meanings)}</ul>'
+        for title, key, meanings in axes
     )
     blocks = "".join(_block(claim) for claim in claims)
-    return page.html(f'<ul class="verdicts">{buttons}</ul><div class="claims">{blocks}</div>')
+    return page.html(Html(f'{buttons}<div class="claims">{blocks}</div>'))
+
+
+def _buttons(axis: str, numbers: Mapping[str, int], meanings: Mapping[str, str]) -> str:
+    return "".join(
+        f'<li><button type="button" aria-pressed="true" data-axis="{axis}" data-name="{escape(name)}" '
+        f'title="{escape(meanings[name])}">{escape(name)} · {number}</button></li>'
+        for name, number in numbers.items()
+    )
 
 
 def _block(claim: Claim) -> Html:
-    light, dark = _COLOURS[claim.verdict]
+    light, dark = _COLOURS[claim.status]
+    needs = f"<p>To decide it: {escape(claim.needs)}</p>" if claim.needs else ""
     return Html(
-        f'<article class="claim" data-verdict="{escape(claim.verdict)}" style="--light:{light};--dark:{dark}">'
-        f'<p><span class="badge">{escape(claim.verdict)}</span> · {escape(claim.where)}: {escape(claim.claim)}</p>'
-        f"<p>{escape(claim.evidence)}</p>"
+        f'<article class="claim" data-status="{escape(claim.status)}" data-ours="{escape(claim.ours)}" '
+        f'style="--light:{light};--dark:{dark}">'
+        f'<p><span class="badge">{escape(claim.status)}</span> · here: {escape(claim.ours)} · {escape(claim.where)}</p>'
+        f"<blockquote>“{escape(claim.quote)}”</blockquote>"
+        f"<p>{escape(claim.claim)}</p><p>{escape(claim.found)}</p>{needs}"
         f'<p class="about">{escape(claim.how)} <code>{escape(claim.command)}</code></p></article>'
     )

@@ -1,4 +1,4 @@
-"""The traps T1–T6 and T9 of the anchors, each with its counter-example (T7 is in ``test_invariance``)."""
+"""Where the paper's counts go wrong, each with its counter-example (``test_invariance`` has one for policies)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from burnside.mdp import (
 )
 
 
-def test_t1_orbits_of_different_size() -> None:
+def test_orbits_of_different_size() -> None:
     """|S̄| = |S|/|orbit| fails: D5 has order 10, but some boards are their own mirror image: 42 classes, not 40."""
     ring = zoo.ring(5)
     D = ring.symmetry("D")
@@ -33,7 +33,7 @@ def test_t1_orbits_of_different_size() -> None:
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 8, 20])
-def test_t2_states_and_actions_are_not_divided_twice(n: int) -> None:
+def test_states_and_actions_are_not_divided_twice(n: int) -> None:
     """The rotated bandit: one orbit of contexts, one of arms, and yet n arms to learn."""
     bandit = zoo.bandit(n)
     sym = bandit.symmetry()
@@ -53,7 +53,7 @@ def test_t2_states_and_actions_are_not_divided_twice(n: int) -> None:
     assert bandit.n_pairs / q.mdp.n_pairs <= n
 
 
-def test_t3_figure_two() -> None:
+def test_figure_two() -> None:
     """64 → 8 needs a group of order 4; the drawn Z2 gives 8 pairs with 2 successors: 16."""
     mdp = zoo.fig2()
     assert mdp.n_states * mdp.n_actions * mdp.successors == 64
@@ -85,7 +85,7 @@ def slippery_walk(n: int) -> tuple[TabularMDP, Symmetry]:
 
 
 @pytest.mark.parametrize("n", [3, 5, 12])
-def test_t4_successors_are_never_less_than_one(n: int) -> None:
+def test_successors_are_never_less_than_one(n: int) -> None:
     """C = 2 and orbits of N states: C/|G_C| = 2/N is no number of successors; |σ(Succ)| is 1."""
     mdp, rotations = slippery_walk(n)
     q = quotient(mdp, rotations)
@@ -96,7 +96,7 @@ def test_t4_successors_are_never_less_than_one(n: int) -> None:
 
 
 @pytest.mark.parametrize("model", ZOO)
-def test_t4_in_the_zoo(model: str) -> None:
+def test_successor_counts_in_the_zoo(model: str) -> None:
     mdp = ZOO[model]()
     for sym in [*(mdp.symmetry(name) for name in mdp.symmetries), discover(mdp)]:
         q = quotient(mdp, sym)
@@ -105,7 +105,7 @@ def test_t4_in_the_zoo(model: str) -> None:
 
 
 @pytest.mark.parametrize("n", [5, 7])
-def test_t5_admissible_pairs_not_ambient_actions(n: int) -> None:
+def test_admissible_pairs_not_ambient_actions(n: int) -> None:
     """With A = V (Def. 4) the paper's formula counts |S|/N pairs; the truth is d·|S|/N."""
     game = GraphMDP(nx.circulant_graph(n, [1, 2]), alphabet=(0, 1), reward=lambda x, q, v: float(x[v]), H=3)
     mdp = game.tabular()
@@ -123,7 +123,7 @@ def test_t5_admissible_pairs_not_ambient_actions(n: int) -> None:
 
 
 @pytest.mark.parametrize(("order", "seed"), [(2, 0), (5, 1), (12, 2)])
-def test_t6_any_quotient_occurs(order: int, seed: int) -> None:
+def test_any_quotient_occurs(order: int, seed: int) -> None:
     """Lift a hard M̄ to S̄×G with transitions that keep the group coordinate: the quotient is M̄, to the bit."""
     rng = np.random.default_rng(seed)
     hard = zoo.deep_sea(5)
@@ -160,7 +160,7 @@ def test_t6_any_quotient_occurs(order: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize("n", [5, 30])
-def test_t9_full_state_symmetry_is_a_bandit(n: int) -> None:
+def test_full_state_symmetry_is_a_bandit(n: int) -> None:
     """|G| = |S|: one abstract state that always returns to itself; nothing but rewards is left."""
     mdp, rotations = slippery_walk(n)
     q = quotient(mdp, rotations)
@@ -169,7 +169,7 @@ def test_t9_full_state_symmetry_is_a_bandit(n: int) -> None:
     assert minimise(mdp).mdp.n_pairs == 1
 
 
-def test_t9_the_real_ring_game_reduces_by_n() -> None:
+def test_the_real_ring_game_reduces_by_n() -> None:
     """|S| ≈ 10⁵ is n = 11, and the rotations then save a factor of 11, not of 10⁵."""
     game = zoo.ring_game(11)
     found = game.orbits(game.symmetry())
