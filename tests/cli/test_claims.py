@@ -1,4 +1,4 @@
-"""The claims ledger: its quotes stand in the paper, its commands show its figures, and its verdicts follow from them."""
+"""The claims ledger: its quotes stand in the paper, its commands show its figures, its verdicts follow from them."""
 
 import json
 import re
@@ -106,7 +106,7 @@ def test_quotes_are_those_that_were_found_in_the_paper() -> None:
 
 
 def test_every_numbered_statement_of_the_paper_has_a_row() -> None:
-    """10 definitions, a proposition, 2 lemmas, 3 theorems, a corollary, 8 figures, 2 tables, and what is not numbered."""
+    """10 definitions, a proposition, 2 lemmas, 3 theorems, a corollary, 8 figures, 2 tables, and more."""
     places = " ".join(claim.where for claim in LEDGER)
     for name in (
         *(f"Def. {k}" for k in range(1, 10)),
