@@ -162,7 +162,9 @@ BAD = {
     "reproduce --threads 0": "threads 1 or more",
     "reproduce --option x": "KEY=VALUE",
     "claims --id nope": "unknown claim",
-    "claims --verdict nope": "unknown verdict",
+    "claims --status nope": "unknown status",
+    "claims --ours nope": "unknown outcome",
+    "claims --compute nope": "unknown computation",
     "doctor x": "Unrecognized",
     "completion fisch": "invalid choice",
 }

@@ -173,17 +173,29 @@ def test_names_of_users_stay_names(browser: Any, tmp_path: Path) -> None:
         assert found.locator("script").count() == 2
 
 
-def test_buttons_hide_and_show_a_verdict(page: Any) -> None:
-    for verdict, number in counts(load()).items():
-        button = page.locator(f'.verdicts button[data-verdict="{verdict}"]')
-        rows = page.locator(f'.claim[data-verdict="{verdict}"]')
-        assert rows.count() == number and rows.first.is_visible() and str(number) in button.inner_text()
-        button.click()
-        assert button.get_attribute("aria-pressed") == "false" and not rows.first.is_visible()
-        assert page.locator(".claim:visible").count() == len(load()) - number
-        button.focus()
-        page.keyboard.press("Enter")
-        assert button.get_attribute("aria-pressed") == "true" and rows.last.is_visible()
+def test_buttons_hide_and_show_a_status_and_an_outcome(page: Any) -> None:
+    claims = load()
+    for axis, numbers in counts(claims).items():
+        for name, number in numbers.items():
+            button = page.locator(f'.verdicts button[data-axis="{axis}"][data-name="{name}"]')
+            rows = page.locator(f'.claim[data-{axis}="{name}"]')
+            assert rows.count() == number and rows.first.is_visible() and str(number) in button.inner_text()
+            button.click()
+            assert button.get_attribute("aria-pressed") == "false" and not rows.first.is_visible()
+            assert page.locator(".claim:visible").count() == len(claims) - number
+            button.focus()
+            page.keyboard.press("Enter")
+            assert button.get_attribute("aria-pressed") == "true" and rows.last.is_visible()
+    # both together: what either button hides is hidden, and shown again only when both are on
+    wrong, exact = (page.locator(f'.verdicts button[data-name="{name}"]') for name in ("wrong", "computed exactly"))
+    wrong.click()
+    exact.click()
+    left = sum(claim.status != "wrong" and claim.ours != "computed exactly" for claim in claims)
+    assert page.locator(".claim:visible").count() == left
+    exact.click()
+    assert page.locator(".claim:visible").count() == sum(claim.status != "wrong" for claim in claims)
+    wrong.click()
+    assert page.locator(".claim:visible").count() == len(claims)
 
 
 def test_an_orbit_lights_up_with_its_members(page: Any) -> None:

@@ -120,7 +120,7 @@ def robot_counts() -> Figures:
 
 @computation
 def frames() -> Figures:
-    """A scene of stack-three moved as a whole, by 30° and 20 cm: how far what a policy sees moves, in each frame.
+    """A scene of stack-three moved as a whole, by 30° and 20 cm: how far a place in it moves, in metres, per frame.
 
     ``base`` is 'a canonical frame defined by the robot pose' to the letter. The robot's base stands still, so that it
     is a constant change of coordinates and makes nothing equal that was not equal before.
@@ -138,10 +138,12 @@ def frames() -> Figures:
     motion = rigid(np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]]), np.array([0.2, 0, 0]))
     upright = np.array([1.0, 0, 0, 0, 1, 0])
     parts = {"point": lambda: rng.uniform(-0.2, 0.2, 3), "rot6d": lambda: upright, "scalar": lambda: np.zeros(1)}
-    scene = np.concatenate([parts[kind]() for _, kind in state_layout(task).parts])
+    layout = state_layout(task)
+    scene = np.concatenate([parts[kind]() for _, kind in layout.parts])
+    places = [layout.slice(name) for name, kind in layout.parts if kind == "point"]
     found: Figures = {}
     for frame in FRAMES:
         form = frame_form(task, frame)
         seen, seen_moved = form(scene)[0], form(form.act(motion, scene))[0]
-        found[frame] = float(np.round(np.abs(seen - seen_moved).max(), 9))
+        found[frame] = max(float(np.linalg.norm(seen[at] - seen_moved[at]).round(9)) for at in places)
     return found

@@ -288,10 +288,11 @@ def literal_ucfh() -> Figures:
         found = compare(ring, None, "ucfh-literal", seeds=3)
         eps = found.on_m[0].eps
         sizes = [ucfh_constants(model, UCFH(), eps, 0.1) for model in (ring, small.mdp)]
+        on_m, on_quotient = (float(np.mean([r.mistakes() for r in runs])) for runs in (found.on_m, found.on_quotient))
         figures |= {
-            f"mistakes_{n}": float(np.mean([run.mistakes() for run in found.on_m])),
+            f"mistakes_{n}": on_m,
             f"bound_{n}": sizes[0].bound.episodes,
-            f"ratio_{n}": found.ratio.mean,
+            f"ratio_{n}": on_m / on_quotient,
             f"law_{n}": small.reduction.pair_factor * sizes[0].first / sizes[1].first,
         }
     return figures

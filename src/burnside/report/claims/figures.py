@@ -53,14 +53,14 @@ def _text(value: Any) -> str:
 
 
 def rounded(value: Any) -> Any:
-    """A figure as it is kept: floats to six digits, so that the last bits of a machine do not matter.
+    """A figure as it is kept: floats to nine digits, so that the last bits of a machine do not matter.
 
     >>> rounded([1 / 3, 7]), rounded(9.0)
-    ([0.333333, 7], 9.0)
+    ([0.333333333, 7], 9.0)
     """
     if isinstance(value, list):
         return [rounded(part) for part in value]
-    return float(f"{value:.6g}") if isinstance(value, float) and math.isfinite(value) else value
+    return float(f"{value:.9g}") if isinstance(value, float) and math.isfinite(value) else value
 
 
 def agree(found: Any, kept: Any, tolerance: float) -> bool:
