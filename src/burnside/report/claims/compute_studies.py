@@ -27,6 +27,7 @@ def measured_mistakes() -> Figures:
     for n in (5, 10, 15, 20):
         row = by_model[f"slip-ring(n={n}) / Z"]
         found |= {f"ring_{n}": float(row["ratio"]), f"ring_{n}_low": float(row["low"]), f"c_{n}": float(row["scale"])}
+        found[f"ring_{n}_capped"] = int(row["capped M"]) + int(row["capped quotient"])
     fixed = by_model["slip-ring(n=10, goal=fixed) / Z"]
     found |= {f"fixed_{key}": float(fixed[key]) for key in ("ratio", "low", "high", "order", "joint reachable")}
     found["fixed_reachable"] = found.pop("fixed_joint reachable")

@@ -78,13 +78,17 @@ def agree(found: Any, kept: Any, tolerance: float) -> bool:
 
 
 class _Formatter(string.Formatter):
-    """Numbers as the documentation writes them: 203 814, 33 %, a list without brackets."""
+    """Numbers as the documentation writes them: 203 814, 33 %, a list without brackets; ``floor.1f`` rounds down."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if isinstance(value, list):
             return ", ".join(self.format_field(part, format_spec) for part in value)
         if isinstance(value, bool) or value is None:
             return {True: "yes", False: "no", None: "none"}[value]
+        if format_spec.startswith("floor."):  # of a lower bound, so that 'at least' stays true
+            format_spec = format_spec.removeprefix("floor")
+            digits = 10 ** int(format_spec[1:-1])
+            value = math.floor(value * digits) / digits
         found = str(format(value, format_spec))
         if isinstance(value, (int, float)):
             found = found.replace(",", " ").replace("%", " %").replace("-", "−")
@@ -113,6 +117,8 @@ def fill(template: str, figures: Mapping[str, Any]) -> str:
 
     >>> fill("{a:,} of {b:.2g}, {c:.0%}, {d}", {"a": 203814, "b": 9.6e14, "c": 0.33, "d": [1, 2]})
     '203 814 of 9.6·10¹⁴, 33 %, 1, 2'
+    >>> fill("at least {a:floor.1f}", {"a": 2.98})
+    'at least 2.9'
     """
     try:
         return _Formatter().vformat(template, (), figures)
