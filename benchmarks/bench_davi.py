@@ -9,7 +9,8 @@ import time
 
 import torch
 
-from burnside.agents.davi import DaviConfig, DaviRun, Member
+from burnside.agents.common.members import Member
+from burnside.agents.cube_values import DaviConfig, DaviRun
 from burnside.envs.cube import CubeSpec
 
 BATCH, REPEATS, UPDATES = 1_000, 4, 10
@@ -38,14 +39,14 @@ def measure(arm: str) -> dict[str, object]:
     run = DaviRun(config, spec, Member(0, arm))
     run.target, run.copies = run.learner.tensors(), 1  # a target network from the start: the first is free
     run.source.forget()
-    run.advance(UPDATES)
+    run.run(UPDATES)
     wide, narrow = config.hidden
     shapes = [(spec.n_inputs, wide), (wide, narrow), *[(narrow, narrow)] * (2 * config.blocks), (narrow, 1)]
     ours = every = asked = float("inf")
     share = 0.0
     for _ in range(REPEATS):
         before, began = run.source.evaluated, time.process_time()
-        run.advance(UPDATES)
+        run.run(UPDATES)
         ours = min(ours, (time.process_time() - began) / UPDATES)
         distinct = (run.source.evaluated - before) / UPDATES
         update = min(products(shapes, BATCH, True) for _ in range(3))

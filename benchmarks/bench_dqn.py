@@ -117,17 +117,17 @@ def single(python: Path, folder: Path) -> float:
 
 def final_returns(files: list[Path]) -> list[float]:
     """The mean greedy return of every network in the files, on 500 boards nobody trained on."""
-    from burnside.agents.dqn import DQNConfig, Member, evaluate, new_state
-    from burnside.agents.dqn.state import set_parameters
+    from burnside.agents.common.members import Member
+    from burnside.agents.dqn import DQNConfig, RingDQN
     from burnside.envs.ring import RingSpec
 
     out = []
     for file in files:
         with np.load(file, allow_pickle=False) as found:
             for seed in sorted({int(name.split(".")[0]) for name in found}):
-                state = new_state(DQNConfig(), RingSpec(20), Member(seed))
-                set_parameters(state, {k: found[f"{seed}.{k}"] for k in ("w1", "b1", "w2", "b2", "w3", "b3")})
-                out.append(float(evaluate(state, 500).returns.mean()))
+                learner = RingDQN(DQNConfig(), RingSpec(20), Member(seed))
+                learner.set_parameters({k: found[f"{seed}.{k}"] for k in ("w1", "b1", "w2", "b2", "w3", "b3")})
+                out.append(float(learner.evaluate(500).returns.mean()))
     return out
 
 

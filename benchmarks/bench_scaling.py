@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from burnside.agents.dqn import DQNConfig, Member, MemberState, advance, new_state
+from burnside.agents.common.members import Member
+from burnside.agents.dqn import DQNConfig, RingDQN
 from burnside.envs.cube import CubeCanonicalizer, CubeSpec, CubeSymmetry, scramble
 from burnside.envs.ring import RingSpec
 from burnside.runs import Cell, Context, sweep
@@ -26,21 +27,21 @@ WARM, UPDATES, ROUNDS = 200, 16_000, 3
 STATES = 20_000
 
 
-def until(state: MemberState, steps: int) -> MemberState:
+def until(state: RingDQN, steps: int) -> RingDQN:
     """Whole episodes until a number of environment steps."""
     limit = int(state.spec.time_limit)
-    while state.arrays.counters[1] < steps:
-        advance(state, max(1, int((steps - state.arrays.counters[1]) // limit)))
+    while state.steps[0] < steps:
+        state.play(max(1, int((steps - state.steps[0]) // limit)))
     return state
 
 
-def updates(states: Sequence[MemberState]) -> int:
-    return sum(int(state.arrays.counters[2]) for state in states)
+def updates(states: Sequence[RingDQN]) -> int:
+    return sum(int(state.state.counters[2]) for state in states)
 
 
 def training(n: int, members: int, threads: int) -> dict[str, float]:
     """Microseconds per update of DQN on a ring, by the clock and by processor time."""
-    states = [until(new_state(DQNConfig.preset("ring1d"), RingSpec(n), Member(seed)), WARM) for seed in range(members)]
+    states = [until(RingDQN(DQNConfig.preset("ring1d"), RingSpec(n), Member(seed)), WARM) for seed in range(members)]
     before, began, cpu = updates(states), time.perf_counter(), time.process_time()
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(lambda state: until(state, WARM + UPDATES // members), states))
@@ -74,7 +75,7 @@ class Cells:
         return [Cell("scaling", {"part": part}, seeds=(part,)) for part in range(CELLS)]
 
     def run_cell(self, cell: Cell, context: Context) -> Mapping[str, Any]:
-        state = until(new_state(DQNConfig.preset("ring1d"), RingSpec(20), Member(cell.seeds[0])), CELL_UPDATES)
+        state = until(RingDQN(DQNConfig.preset("ring1d"), RingSpec(20), Member(cell.seeds[0])), CELL_UPDATES)
         return {"rows": [{"seed": cell.seeds[0], "updates": updates([state])}]}
 
 

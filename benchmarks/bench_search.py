@@ -22,7 +22,7 @@ SCRIPT = Path(__file__).parent / "peers" / "cube_search.py"
 PACKAGES = {"deepxube": [TORCH, "deepxube==0.3.2"], "cayleypy": [TORCH, "cayleypy==0.2.0"]}
 TITLES = {
     "ours": "burnside",
-    "folded": "burnside with the network of burnside.agents.davi",
+    "folded": "burnside with the network of burnside.agents.cube_values",
     "deepxube": "deepxube 0.3.2",
     "cayleypy": "cayleypy 0.2.0",
 }

@@ -11,7 +11,7 @@ from importlib.resources import as_file, files
 import numpy as np
 import torch
 
-from burnside.agents.davi import load_network
+from burnside.agents.cube_values import load_network
 from burnside.envs.cube import CubeSpec, scramble, two_values
 from burnside.search import AStarConfig, CubePuzzle, SearchResult, astar
 

@@ -1,6 +1,6 @@
 """Search on the 3-cube by ours, deepxube or cayleypy with one network: WHO METHOD SIZE STEPS, one line of JSON.
 
-WHO is ``ours`` (the network below), ``folded`` (ours with the network of ``burnside.agents.davi``, same size),
+WHO is ``ours`` (the network below), ``folded`` (ours with the network of ``burnside.agents.cube_values``, same size),
 ``deepxube`` or ``cayleypy``; METHOD is ``astar`` (SIZE states expanded in each of STEPS steps) or ``beam`` (width SIZE,
 STEPS layers). Start: a scramble of 30 turns, which an untrained network does not solve. One thread each.
 """
@@ -68,7 +68,7 @@ def ours(net: Net, size: int, steps: int) -> int:
     spec = CubeSpec(3)
     state = scramble(spec, [1], [30])[0][0]
     if who == "folded":
-        from burnside.agents.davi import CubeValue, DaviConfig, make_network
+        from burnside.agents.cube_values import CubeValue, DaviConfig, make_network
 
         config = DaviConfig(hidden=(512, 256), blocks=2)
         value = CubeValue(spec, "baseline", config, make_network(config, spec, "baseline", [0]))

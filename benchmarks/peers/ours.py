@@ -22,7 +22,8 @@ from ring_game import (
 threads = int(sys.argv.pop(1))
 seeds, steps, warm, out = arguments()
 
-from burnside.agents.dqn import DQNConfig, Member, MemberState, advance, new_state, parameters  # noqa: E402
+from burnside.agents.common.members import Member  # noqa: E402
+from burnside.agents.dqn import DQNConfig, RingDQN  # noqa: E402
 from burnside.envs.ring import RingSpec  # noqa: E402
 
 config = DQNConfig(
@@ -38,21 +39,21 @@ config = DQNConfig(
 spec = RingSpec(N)
 
 
-def until(state: MemberState, steps: int) -> MemberState:
+def until(learner: RingDQN, steps: int) -> RingDQN:
     """Whole episodes, in chunks, until a number of environment steps."""
-    while state.arrays.counters[1] < steps:
-        advance(state, max(1, int((steps - state.arrays.counters[1]) // spec.time_limit)))
-    return state
+    while learner.steps[0] < steps:
+        learner.play(max(1, int((steps - learner.steps[0]) // spec.time_limit)))
+    return learner
 
 
-until(new_state(config, spec, Member(10**6)), BATCH + 2)
+until(RingDQN(config, spec, Member(10**6)), BATCH + 2)
 cold = time.perf_counter() - BEGIN
-states = [until(new_state(config, spec, Member(seed)), warm) for seed in seeds]
-before = sum(int(state.arrays.counters[2]) for state in states)
+learners = [until(RingDQN(config, spec, Member(seed)), warm) for seed in seeds]
+before = sum(int(each.state.counters[2]) for each in learners)
 started, cpu = time.perf_counter(), time.process_time()
 with ThreadPoolExecutor(threads) as pool:
-    list(pool.map(lambda state: until(state, steps), states))
+    list(pool.map(lambda each: until(each, steps), learners))
 seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
-updates = sum(int(state.arrays.counters[2]) for state in states) - before
-np.savez(out, **{f"{s.member.seed}.{name}": a for s in states for name, a in parameters(s).items()})
+updates = sum(int(each.state.counters[2]) for each in learners) - before
+np.savez(out, **{f"{s.member.seed}.{name}": a for s in learners for name, a in s.parameters().items()})
 report(updates=updates, seconds=seconds, cpu=cpu, cold=cold)

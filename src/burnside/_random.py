@@ -15,7 +15,7 @@ import numpy as np
 from burnside._types import AnyArray, ArrayLike, FloatArray, IntArray
 from burnside.errors import InvalidParameter
 
-__all__ = ["Stream", "hash_u64", "normal", "randint", "uniform"]
+__all__ = ["Stream", "hash_u64", "held_out", "normal", "randint", "uniform"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _STREAM = np.uint64(0xD1342543DE82EF95)
@@ -96,3 +96,12 @@ def randint(seed: ArrayLike, stream: ArrayLike, counter: ArrayLike, n: ArrayLike
         raise InvalidParameter(f"n must lie between 1 and 2³², got {n!r:.80}")
     high = hash_u64(seed, stream, counter) >> _U(32)
     return np.asarray(((high * bound) >> _U(32)).astype(np.int64))
+
+
+def held_out(seed: int = 0) -> int:
+    """The seed of episodes that no training run sees: a hashed one opens a fresh family (stream EVAL).
+
+    >>> held_out(0) != held_out(1)
+    True
+    """
+    return int(hash_u64(seed, Stream.EVAL, 0)) >> 1

@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = ["hash_u64_nb", "randint_nb", "uniform_nb"]
+from burnside._random import Stream
+
+__all__ = ["AUGMENT", "ENV", "EXPLORE", "POLICY", "REPLAY", "hash_u64_nb", "randint_nb", "uniform_nb"]
+
+#: Streams as plain numbers: compiled code does not know Python's enumerations.
+ENV, EXPLORE, REPLAY = int(Stream.ENV), int(Stream.EXPLORE), int(Stream.REPLAY)
+AUGMENT, POLICY = int(Stream.AUGMENT), int(Stream.POLICY)
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _STREAM = np.uint64(0xD1342543DE82EF95)

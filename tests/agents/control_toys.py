@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from burnside._random import Stream, uniform
-from burnside.agents.gaussian_ppo import BatchStep
+from burnside.envs.batched import BatchStep, Box
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class PointMass:
 
     horizon: int = 20
     obs_dim: int = 2
-    act_dim: int = 2
+    action: Box = Box(2)  # noqa: RUF009
 
     @property
     def name(self) -> str:
@@ -47,7 +47,7 @@ class Probe:
 
     kind: str
     obs_dim: int = 1
-    act_dim: int = 1
+    action: Box = Box(1)  # noqa: RUF009
 
     @property
     def name(self) -> str:

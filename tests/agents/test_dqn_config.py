@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from tests.agents.learners import compiled_logs, torch_logs
 
-from burnside.agents.dqn import DQNConfig, Log, Member, train
+from burnside.agents.common.members import Member
+from burnside.agents.dqn import DQNConfig, RingDQN
 from burnside.envs.ring import RingSpec
 from burnside.errors import BurnsideError
 
@@ -22,27 +24,22 @@ def test_epsilon_at_the_start_the_middle_and_the_end() -> None:
 @pytest.mark.parametrize("changes", [{}, {"epsilon_steps": 700}])
 def test_both_engines_follow_the_schedule(changes: dict[str, int]) -> None:
     config = DQNConfig(epsilon_decay=0.95, **changes)
-    log = train(config, RingSpec(5), [Member(0)], 80)[0]
+    log = compiled_logs(config, RingSpec(5), [Member(0)], 80)[0]
     before = np.concatenate([[0], log.steps[:-1]])
     expected = [config.epsilon(e, int(s)) for e, s in enumerate(before)]
-    assert log.epsilon == pytest.approx(expected, abs=1e-12)
+    assert log.more["epsilon"] == pytest.approx(expected, abs=1e-12)
     pytest.importorskip("torch")
-    from burnside.agents.dqn import torch_engine
-
-    other = torch_engine.train(config, RingSpec(5), [Member(0)], 80, device="cpu")[0]
+    other = torch_logs(config, RingSpec(5), [Member(0)], 80)[0]
     before = np.concatenate([[0], other.steps[:-1]])
-    assert other.epsilon == pytest.approx([config.epsilon(e, int(s)) for e, s in enumerate(before)], abs=1e-12)
+    assert other.more["epsilon"] == pytest.approx([config.epsilon(e, int(s)) for e, s in enumerate(before)], abs=1e-12)
 
 
 def test_random_actions_are_as_frequent_as_epsilon_says() -> None:
     """With ε = 1 all four moves are equally likely; with ε = 0 an untrained network repeats itself."""
-    from burnside.agents.dqn import new_state
-    from burnside.agents.dqn.native import advance
-
     explore = DQNConfig(epsilon_end=1.0, update_every=10**9)
-    state = advance(new_state(explore, RingSpec(10), Member(3)), 200)
-    written = int(state.arrays.counters[4])
-    counts = np.bincount(state.arrays.replay["action"][: min(written, 10_000)], minlength=4)
+    state = RingDQN(explore, RingSpec(10), Member(3)).play(200).state
+    written = int(state.counters[4])
+    counts = np.bincount(state.replay["action"][: min(written, 10_000)], minlength=4)
     assert abs(counts / counts.sum() - 0.25).max() < 0.03
 
 
@@ -79,25 +76,16 @@ def test_nonsense_is_refused(changes: dict[str, object]) -> None:
         DQNConfig(**changes)  # type: ignore[arg-type]
 
 
-def test_the_native_engine_says_what_it_cannot_do() -> None:
+def test_the_compiled_learner_says_what_it_cannot_do() -> None:
     spec = RingSpec(5)
     for config, member in (
         (DQNConfig(hidden=(100, 128)), Member(0)),
         (DQNConfig(encoder="pool"), Member(0)),
         (DQNConfig(), Member(0, "equivariant")),
     ):
-        with pytest.raises(BurnsideError, match="torch engine"):
-            train(config, spec, [member], 1)
+        with pytest.raises(BurnsideError, match="RingDQNTorch"):
+            RingDQN(config, spec, member)
     with pytest.raises(BurnsideError, match="twice"):
-        train(DQNConfig(), spec, [Member(0), Member(0)], 1)
+        compiled_logs(DQNConfig(), spec, [Member(0), Member(0)], 1)
     with pytest.raises(BurnsideError, match="canonical"):
         Member(0, "canonicl")
-
-
-def test_first_reaching_is_censored_not_invented() -> None:
-    returns = np.r_[np.zeros(150), np.full(150, 10.0)]
-    zeros = np.zeros(300, dtype=np.int64)
-    log = Log(Member(0), returns, zeros, zeros > 0, returns, zeros, zeros, returns)
-    assert log.first_reaching(5.0) == 200 and log.first_reaching(10.0) == 250 and log.first_reaching(10.1) is None
-    assert log.first_reaching(0.0) == 100
-    assert log.moving_average(100)[0] == 0 and log.moving_average(301).size == 0

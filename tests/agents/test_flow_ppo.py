@@ -10,19 +10,20 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from burnside._random import Stream, uniform  # noqa: E402
-from burnside.agents.flow_ppo import (  # noqa: E402
-    ChunkStep,
-    FlowPPO,
-    FlowPPOConfig,
-    PlanarChunks,
-    demonstration_chunks,
-    evaluate,
-    load,
-    save,
-    train,
-)
+from burnside.agents.common.checkpoint import load, save  # noqa: E402
+from burnside.agents.common.training import train  # noqa: E402
+from burnside.agents.flow_ppo import FlowPPO, FlowPPOConfig, evaluate  # noqa: E402
 from burnside.agents.flow_ppo.learner import clipped_value_loss  # noqa: E402
-from burnside.envs.planar import PlanarSpec, demonstrate, reset, step, to_world  # noqa: E402
+from burnside.envs.batched import ChunkStep  # noqa: E402
+from burnside.envs.planar import (  # noqa: E402
+    PlanarChunks,
+    PlanarSpec,
+    demonstrate,
+    demonstration_chunks,
+    reset,
+    step,
+    to_world,
+)
 from burnside.errors import BurnsideError, UnreadableFile  # noqa: E402
 from burnside.nn.flow import FlowConfig, FlowPolicy, Imitation, ImitationConfig  # noqa: E402
 
@@ -92,7 +93,7 @@ def test_demonstrations_in_chunks_lead_where_the_expert_went() -> None:
     flow = replace(FLOW, n_obs=2, horizon=6)
     demos = demonstrate(replace(SPEC, horizon=100), 5, n=2)
     env = PlanarChunks(replace(SPEC, horizon=100), "robot", n_obs=2)
-    observed, actions = demonstration_chunks(env, demos, flow)
+    observed, actions = demonstration_chunks(env, demos, flow.horizon)
     assert len(actions) == demos.length.sum() and actions.shape[1:] == (6, 3)
     t = 7  # of the first demonstration
     state = {"history": demos.x[:1, t - 1 : t + 1], "t": np.array([t])}
@@ -101,8 +102,9 @@ def test_demonstrations_in_chunks_lead_where_the_expert_went() -> None:
     assert np.allclose(after["history"][0, -1], demos.x[0, t + 3], atol=1e-5)
     last = demos.length[0] - 1
     assert np.allclose(actions[last, 1:], actions[last, 1])  # repeated after the end
-    with pytest.raises(BurnsideError, match="observation steps"):
-        demonstration_chunks(PlanarChunks(SPEC, "robot"), demos, flow)
+    other = demonstration_chunks(PlanarChunks(SPEC, "robot"), demos, flow.horizon)
+    with pytest.raises(BurnsideError, match="state has shape"):  # of one observation step, the policy sees two
+        Imitation(FlowPolicy(flow, 0), ImitationConfig(steps=1), *other)
 
 
 # ---------------------------------------------------------------------- the update
@@ -224,7 +226,7 @@ def test_rollouts_of_decisions_and_of_episodes() -> None:
     log = made.log()
     assert 8 <= len(log.returns) < 8 + 6
     assert log.lengths.sum() + made.length.sum() == made.env_steps
-    assert (log.lengths[~log.success] == 24).all() and set(log.rollout) == {0}
+    assert (log.lengths[~log.success] == 24).all() and set(log.more["rollout"]) == {0}
 
 
 def test_resume_to_the_same_bits(tmp_path: Path) -> None:
@@ -245,15 +247,14 @@ def test_resume_to_the_same_bits(tmp_path: Path) -> None:
 
 
 def test_training_goes_on_with_a_larger_budget(tmp_path: Path) -> None:
-    env, said = PlanarChunks(SPEC, "robot"), []
-    whole = train(replace(SMALL, budget=600), FlowPolicy(FLOW, 1), env, 0, say=said.append)
-    train(SMALL, FlowPolicy(FLOW, 1), env, 0, checkpoint=tmp_path / "c.npz", say=said.append)
-    more = train(
-        replace(SMALL, budget=600), FlowPolicy(FLOW, 1), env, 0, checkpoint=tmp_path / "c.npz", say=said.append
-    )
-    assert same(whole, more) and whole.env_steps >= 600 and said[0].startswith("rollout: 5 decisions of 4")
+    env, larger = PlanarChunks(SPEC, "robot"), replace(SMALL, budget=600)
+    (whole,) = train([FlowPPO(larger, FlowPolicy(FLOW, 1), env, 0)], steps=600)
+    train([FlowPPO(SMALL, FlowPolicy(FLOW, 1), env, 0)], steps=SMALL.budget, checkpoint=tmp_path)
+    (more,) = train([FlowPPO(larger, FlowPolicy(FLOW, 1), env, 0)], steps=600, checkpoint=tmp_path)
+    assert same(whole, more) and whole.env_steps >= 600
+    assert whole.describe()[0].startswith("rollout: 5 decisions of 4")
     with pytest.raises(UnreadableFile, match="another run"):
-        load(FlowPPO(SMALL, FlowPolicy(FLOW, 1), env, 1), tmp_path / "c.npz")
+        load(FlowPPO(SMALL, FlowPolicy(FLOW, 1), env, 1), next(tmp_path.glob("FlowPPO-baseline-0.npz")))
 
 
 def test_evaluation_is_repeatable() -> None:
@@ -329,7 +330,7 @@ def test_it_learns_to_reach_what_it_sees(kind: str) -> None:
     )  # fmt: skip
     policy = FlowPolicy(flow, 0)
     before = evaluate(policy, Reach(), 200).returns.mean()
-    train(config, policy, Reach(), 0, say=lambda line: None)
+    train([FlowPPO(config, policy, Reach(), 0)], steps=config.budget)
     after = evaluate(policy, Reach(), 200).returns.mean()
     assert before < -1.2 and after > 0.15 * before  # measured: 0.02 and 0.03 of it after 60 000 steps
 
@@ -338,7 +339,7 @@ def test_it_learns_to_reach_what_it_sees(kind: str) -> None:
 def test_imitation_of_a_few_demonstrations_pushes_in_the_frame_of_the_robot() -> None:
     spec = PlanarSpec("push", spread=(1.0, math.pi), reward="sparse")
     flow, env = FlowConfig.preset("planar"), PlanarChunks(spec, "robot")
-    observed, actions = demonstration_chunks(env, demonstrate(spec, 1000, n=10, noise=0.3), flow)
+    observed, actions = demonstration_chunks(env, demonstrate(spec, 1000, n=10, noise=0.3), flow.horizon)
     job = Imitation(FlowPolicy(flow, 0), ImitationConfig(steps=800), observed, actions)
     assert evaluate(job.average, env, 100).success.mean() < 0.1
     assert evaluate(job.run(), env, 200).success.mean() > 0.75  # measured: 0.94

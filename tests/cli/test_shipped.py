@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from burnside.agents.davi import load_network
+from burnside.agents.cube_values import load_network
 from burnside.cli import main
 from burnside.envs.cube import CubeSpec, apply_moves, is_solved, scramble, two_values
 from burnside.errors import BurnsideError

@@ -111,7 +111,7 @@ def test_missing_and_foreign_networks(capsys: pytest.CaptureFixture[str], tmp_pa
 
 def test_a_network_and_a_cap(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    from burnside.agents.davi import CubeValue, DaviConfig, make_network
+    from burnside.agents.cube_values import CubeValue, DaviConfig, make_network
 
     config, spec = DaviConfig.preset("smoke"), CubeSpec(3)
     file = tmp_path / "small.safetensors"

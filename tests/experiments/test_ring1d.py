@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from burnside.agents.dqn.config import DQNConfig, Member
+from burnside.agents.common.members import Member
+from burnside.agents.common.training import Budget
+from burnside.agents.dqn.config import DQNConfig
 from burnside.cli import main
 from burnside.envs.ring import RingSpec
 from burnside.errors import UnknownName, UnreadableFile
 from burnside.experiments.registry import EXPERIMENTS
 from burnside.experiments.ring1d import PAPER, PRESETS, Ring1D
 from burnside.experiments.ring1d.analysis import by_rule, growth, ratios, returns_by_part, table, times
-from burnside.experiments.ring1d.players import Player, make_player
-from burnside.experiments.ring1d.run import _pack, _row, _unpack
+from burnside.experiments.ring1d.run import _row, make_learner
 from burnside.report.ring1d import curves_plot, returns_plot, times_plot
 from burnside.runs import read_results, sweep
 
@@ -46,29 +47,22 @@ def test_the_study_is_the_papers() -> None:
         Ring1D().plan("laptp")
 
 
-@pytest.mark.parametrize(("condition", "episodes", "cut"), [("canonical", 60, 25), ("equivariant", 24, 11)])
-def test_a_checkpoint_between_episodes_changes_no_bit(condition: str, episodes: int, cut: int) -> None:
+@pytest.mark.parametrize(("arm", "episodes", "cut"), [("canonical", 60, 25), ("equivariant", 24, 11)])
+def test_a_checkpoint_between_episodes_changes_no_bit(arm: str, episodes: int, cut: int) -> None:
     spec, config = RingSpec(5), DQNConfig.preset("ring1d")
-
-    def fresh() -> list[Player]:
-        return [make_player(config, spec, Member(s, condition), episodes) for s in (3, 8)]
-
-    straight, broken, resumed = fresh(), fresh(), fresh()
-    for player in straight:
-        player.advance(episodes)
-    for player in broken:
-        player.advance(cut)
-    kept = {name: np.array(array) for name, array in _pack(broken).items()}
-    _unpack(resumed, kept)
-    for player in resumed:
-        assert player.episode == cut
-        player.advance(episodes - cut)
-    for a, b in zip(straight, resumed, strict=True):
-        assert np.array_equal(a.log, b.log) and len(a.log) == episodes
-        if condition != "equivariant":  # there the state is a file, whose zip headers carry the time
-            for x, y in zip(a.arrays().values(), b.arrays().values(), strict=True):
-                assert x.tobytes() == y.tobytes()
-        assert np.array_equal(a.evaluate(20).returns, b.evaluate(20).returns)
+    straight, broken, resumed = (make_learner(config, spec, Member(3, arm)) for _ in range(3))
+    while straight.advance(Budget(episodes=episodes)):
+        pass
+    while broken.advance(Budget(episodes=cut)):
+        pass
+    resumed.restore({name: np.array(array) for name, array in broken.arrays().items()})
+    assert resumed.episodes[0] == cut
+    while resumed.advance(Budget(episodes=episodes)):
+        pass
+    assert straight.log().episodes == episodes
+    for name, array in straight.arrays().items():
+        assert array.tobytes() == resumed.arrays()[name].tobytes(), name
+    assert np.array_equal(straight.evaluate(20).returns, resumed.evaluate(20).returns)
 
 
 def test_killed_for_good_and_resumed_ends_with_the_same_rows(smoke: Path, tmp_path: Path) -> None:
@@ -96,15 +90,17 @@ def test_killed_for_good_and_resumed_ends_with_the_same_rows(smoke: Path, tmp_pa
 
 
 def test_rows_count_from_one_and_censor_at_the_budget() -> None:
-    player = make_player(DQNConfig.preset("ring1d"), RingSpec(5), Member(0), 120)
-    player.advance(120)
-    row = _row(player, [0.0], 100)
+    spec = RingSpec(5)
+    learner = make_learner(DQNConfig.preset("ring1d"), spec, Member(0))
+    learner.advance(Budget(episodes=120))
+    log = learner.log()
+    row = _row(spec, log, [0.0], 100)
     assert row["train95"] == 120 and row["train95_solved"] is False
-    assert row["train95_steps"] == row["total_steps"] == int(player.log[-1, 4])
-    player.log[:, 0] = 10.0  # as if every episode had been perfect
-    row = _row(player, [10.0], 100)
+    assert row["train95_steps"] == row["total_steps"] == int(log.steps[-1])
+    log.returns[:] = 10.0  # as if every episode had been perfect
+    row = _row(spec, log, [10.0], 100)
     assert row["train95"] == 100 and row["train95_solved"] and not row["greedy95_solved"]
-    assert _row(player, [10.0] * 3, 100)["greedy95"] == 100
+    assert _row(spec, log, [10.0] * 3, 100)["greedy95"] == 100
 
 
 def test_table_and_its_readings(smoke: Path) -> None:

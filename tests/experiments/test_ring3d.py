@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from burnside.agents.dqn.config import DQNConfig
-from burnside.agents.ppo import PPOConfig, play
-from burnside.envs.ring import RingSpec
+from burnside.agents.ppo import RingPPOConfig
+from burnside.envs.ring import RingSpec, play
 from burnside.errors import UnknownName, UnreadableFile
 from burnside.experiments.ring3d import PAPER, PRESETS, Ring3D, Setting
 from burnside.experiments.ring3d import config as config_module
@@ -45,14 +45,14 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_fits_the_protocols() -> None:
-    assert isinstance(Ring3D(), Experiment) and isinstance(Ring3D().job, Job)
+    assert isinstance(Ring3D(), Experiment) and isinstance(Ring3D(), Job)
 
 
 def test_the_paper_preset_is_the_papers() -> None:
     cells = Ring3D().plan("paper")
     assert len(cells) == 8 and all(cell.seeds == tuple(range(10)) for cell in cells)
     for cell in cells:
-        kind = DQNConfig if cell.config["algorithm"] == "dqn" else PPOConfig
+        kind = DQNConfig if cell.config["algorithm"] == "dqn" else RingPPOConfig
         assert cell.config["agent"] == kind.preset("ring3d", encoder=cell.config["encoder"]).to_json()
         assert cell.config["episodes"] == 50_000 and cell.config["n"] == 5
 

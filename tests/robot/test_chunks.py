@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from burnside.agents.flow_ppo import (
-    FlowPPO,
-    FlowPPOConfig,
+from burnside.agents.common.checkpoint import load, save
+from burnside.agents.flow_ppo import FlowPPO, FlowPPOConfig, evaluate
+from burnside.envs.manipulation import (
     ManipulationChunks,
-    evaluate,
+    ManipulationEnv,
     evaluation_scenes,
-    load,
+    find_task,
     manipulation_chunks,
-    save,
+    read_demonstrations,
 )
-from burnside.envs.manipulation import ManipulationEnv, find_task, read_demonstrations
 from burnside.envs.manipulation.pool import ScenePool
 from burnside.errors import InvalidAction, InvalidParameter, UnknownName
 from burnside.nn.flow import FlowConfig, FlowPolicy
@@ -102,7 +101,7 @@ def test_demonstrations_are_in_the_frame_of_the_latest_observation() -> None:
     made = {}
     for frame in ("world", "base", "gripper"):
         env = ManipulationChunks("stack-three", frame, 2)
-        made[frame] = manipulation_chunks(env, demos, config)
+        made[frame] = manipulation_chunks(env, demos, config.horizon)
         assert made[frame][0]["state"].shape == (sum(map(len, demos)), 2, 38)
         assert made[frame][1].shape == (sum(map(len, demos)), 8, 10)
     seen, chunks = made["world"]
@@ -114,10 +113,8 @@ def test_demonstrations_are_in_the_frame_of_the_latest_observation() -> None:
     np.testing.assert_allclose(moved, rotation.T @ (demos[0].actions[5, :3] - at), atol=1e-6)
     base = made["base"][1][5, 1, :3] - chunks[5, 1, :3]
     np.testing.assert_allclose(base, [0.56, 0, -0.912], atol=1e-6)  # a constant change of coordinates
-    with pytest.raises(InvalidParameter, match="observation steps"):
-        manipulation_chunks(ManipulationChunks("stack-three", "world", 1), demos, config)
     with pytest.raises(InvalidParameter, match="burnside demos"):
-        manipulation_chunks(ManipulationChunks("stack-three", "world", 2), [], config)
+        manipulation_chunks(ManipulationChunks("stack-three", "world", 2), [], config.horizon)
 
 
 def test_a_run_goes_on_in_the_middle_of_its_episodes_to_the_same_bits(tmp_path: Path) -> None:
@@ -125,7 +122,7 @@ def test_a_run_goes_on_in_the_middle_of_its_episodes_to_the_same_bits(tmp_path: 
     agent = FlowPPOConfig(scenes=2, rollout=2, budget=10_000, minibatch=4, critic_rollouts=1)
 
     demos = read_demonstrations(SAMPLE, 1).demos
-    seen, chunks = manipulation_chunks(ManipulationChunks("stack-three", "gripper"), demos, shape)
+    seen, chunks = manipulation_chunks(ManipulationChunks("stack-three", "gripper"), demos, shape.horizon)
 
     def learner(workers: int) -> FlowPPO:
         policy = FlowPolicy(shape, 3).fit_normalisation(seen["state"], chunks)
@@ -152,7 +149,7 @@ def test_the_held_out_scenes_are_played() -> None:
     env = ManipulationChunks("stack-three", "world", limit=8)
     shape = FlowConfig(obs_dim=38, act_dim=10, horizon=8, n_act=4, layers=1, width=16, value_width=8)
     demos = read_demonstrations(SAMPLE, 1).demos
-    seen, chunks = manipulation_chunks(env, demos, shape)
+    seen, chunks = manipulation_chunks(env, demos, shape.horizon)
     policy = FlowPolicy(shape, 0).fit_normalisation(seen["state"], chunks)
     played = evaluate(policy, env, scenes=(seeds, episodes))
     assert played.lengths.tolist() == [8, 8] and not played.success.any()

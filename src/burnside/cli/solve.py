@@ -117,7 +117,7 @@ class Solve:
             import torch
         except ImportError:
             raise MissingExtra("torch", "learn") from None
-        from burnside.agents.davi import load_network
+        from burnside.agents.cube_values import load_network
         from burnside.envs.cube import CubeSpec
 
         if self.threads is not None:

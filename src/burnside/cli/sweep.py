@@ -72,7 +72,7 @@ class Sweep:
             raise InvalidParameter(f"workers must be {least} or more with the engine {self.engine}, not {self.workers}")
         folder = self.runs or Path("runs") / self.experiment / self.preset
         outcome = sweep(
-            found.job,
+            found,
             self.preset,
             folder,
             engine=self.engine,

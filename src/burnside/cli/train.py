@@ -52,7 +52,7 @@ class TrainCube:
         """Run the command."""
         import torch
 
-        from burnside.agents.davi import DaviConfig, value_error
+        from burnside.agents.cube_values import DaviConfig, value_error
         from burnside.envs.cube import CubeSpec
 
         if self.out.suffix != ".safetensors":
@@ -80,20 +80,23 @@ class TrainCube:
         return 0
 
     def _davi(self, config: Any, spec: Any) -> Any:
-        from burnside.agents.davi import Member, Progress, train
+        from burnside.agents.common.devices import choose_device
+        from burnside.agents.common.members import Member
+        from burnside.agents.common.training import train
+        from burnside.agents.cube_values import DaviRun
 
         with _Bar(config.states, "states") as advance:
 
-            def progress(found: Progress) -> None:
-                advance(found.states, f"loss {found.loss:.3f}, target {found.copies}")
+            def progress(found: DaviRun) -> None:
+                advance(found.states, f"loss {found.last_loss:.3f}, target {found.copies}")
 
-            place = self.out.with_suffix(".checkpoints")
-            member = Member(self.seed, self.arm)
-            (run,) = train(config, spec, [member], device=self.device, checkpoint=place, progress=progress)
+            place, device = self.out.with_suffix(".checkpoints"), choose_device(self.device)
+            run = DaviRun(config, spec, Member(self.seed, self.arm), device=device)
+            train([run], steps=config.states, checkpoint=place, every=5, progress=progress, threads=1)
         return run.network()
 
     def _exact(self, config: Any, spec: Any) -> Any:
-        from burnside.agents.davi import exact_labels, fit_values
+        from burnside.agents.cube_values import exact_labels, fit_values
 
         states, labels = exact_labels(spec, self.states, self.seed)
         with _Bar(self.updates, "updates") as advance:

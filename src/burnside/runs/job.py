@@ -34,13 +34,8 @@ class Job(Protocol):
 
 
 @runtime_checkable
-class Experiment(Protocol):
-    """An entry of the registry that ``burnside sweep`` and ``burnside table`` read."""
-
-    @property
-    def job(self) -> Job:
-        """What to run."""
-        ...
+class Experiment(Job, Protocol):
+    """An entry of the registry that ``burnside sweep`` and ``burnside table`` read: a job with a table."""
 
     def table(self, folder: Path, allow_missing: bool) -> list[dict[str, Any]]:
         """The rows of its table, from the folder of a sweep or its compact form (see ``read_results``)."""

@@ -1,35 +1,25 @@
-"""Deep Q-learning on the cyclic games with a leading member axis (App. C): many seeds and conditions at once.
+"""Deep Q-learning (Mnih et al. 2015): a learner for any environment, and fast ones for the cyclic games of App. C.
 
-``config`` has :class:`DQNConfig`, :class:`Member` and :class:`Log`. ``native`` is the CPU engine, one compiled loop per
-member (``_loop``, ``_kernels``, ``_products``, ``_gather``); ``state`` and ``checkpoint`` hold and save what a member
-remembers. ``torch_engine`` is the same algorithm in torch, for GPUs, the 3D encoders and equivariant networks
-(``torch_update`` its pure functions, ``_lockstep`` its games).
+``learner`` has :class:`DQN`, which takes an environment and an arm; ``config`` its settings. For rings it uses
+``ring`` (one compiled loop per member, kernels in ``ring_kernels``) or ``ring_torch`` (3D encoders, equivariant
+networks, GPUs) behind the same interface.
 
-It may import ``burnside.nn``, ``burnside.envs`` and what lies below; numba and torch are loaded when an engine first
-runs.
+It may import ``burnside.nn``, ``burnside.canonical``, ``burnside.agents.common`` and what lies below; numba and torch
+are loaded when a learner first runs.
 """
 
 from __future__ import annotations
 
-from burnside.agents.dqn.config import CONDITIONS, PRESETS, DQNConfig, Log, Member
-from burnside.agents.dqn.native import Evaluation, Progress, advance, evaluate, train, train_states
-from burnside.agents.dqn.state import MemberState, load, new_state, parameters, save
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "CONDITIONS",
-    "PRESETS",
-    "DQNConfig",
-    "Evaluation",
-    "Log",
-    "Member",
-    "MemberState",
-    "Progress",
-    "advance",
-    "evaluate",
-    "load",
-    "new_state",
-    "parameters",
-    "save",
-    "train",
-    "train_states",
-]
+from burnside._lazy import lazy
+from burnside.agents.dqn.config import DQNConfig
+from burnside.agents.dqn.ring import RingDQN
+
+if TYPE_CHECKING:
+    from burnside.agents.dqn.learner import DQN, GeneralDQN
+    from burnside.agents.dqn.ring_torch import RingDQNTorch
+
+__all__ = ["DQN", "DQNConfig", "GeneralDQN", "RingDQN", "RingDQNTorch"]
+
+__getattr__ = lazy(__name__, {"DQN": "learner", "GeneralDQN": "learner", "RingDQNTorch": "ring_torch"})

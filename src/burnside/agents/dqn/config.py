@@ -1,26 +1,22 @@
-"""What a DQN run is: hyperparameters (App. C), members, and the log of a member."""
+"""What a DQN run is: hyperparameters, with the paper's (App. C) as presets."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-import numpy as np
+from burnside._configs import Config
+from burnside.errors import InvalidParameter
 
-from burnside._types import AnyArray, BoolArray, FloatArray, IntArray
-from burnside.errors import InvalidParameter, UnknownName
+__all__ = ["ENCODERS", "LOSSES", "DQNConfig"]
 
-__all__ = ["CONDITIONS", "ENCODERS", "LOSSES", "PRESETS", "DQNConfig", "Log", "Member", "check_members"]
-
-#: What is done with the symmetry; see :class:`Member`.
-CONDITIONS = ("baseline", "canonical", "augment", "equivariant")
 LOSSES = ("mse", "huber")
 ENCODERS = ("onehot", "pool", "flatten")
 
 
 @dataclass(frozen=True)
-class DQNConfig:
+class DQNConfig(Config):
     """Hyperparameters of DQN; the defaults are the paper's 1D game (App. C).
 
     Three things the paper leaves open are fields or stated here. *Loss*: ``mse`` by default, the plain reading of
@@ -35,8 +31,9 @@ class DQNConfig:
 
     Attributes:
         hidden: Widths of the two hidden layers of the head.
-        encoder: ``onehot`` (items and one-hot position, flat), or for cubes ``pool`` (the paper's 3D convolutions with
-            adaptive average pooling) and ``flatten`` (the same without pooling, which keeps where things are).
+        encoder: ``onehot`` (the flat observation; of a ring, items and one-hot position), or for rings in three
+            dimensions ``pool`` (the paper's convolutions with adaptive average pooling) and ``flatten`` (the same
+            without pooling, which keeps where things are).
         gamma: Discount.
         capacity: Transitions the replay holds.
         batch: Transitions in an update.
@@ -66,37 +63,31 @@ class DQNConfig:
     epsilon_decay: float = 0.997
     epsilon_steps: int = 0
 
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "ring1d": {},
+        "ring3d": {"hidden": (256, 256), "encoder": "pool", "capacity": 5_000, "epsilon_decay": 0.995},
+        # For environments of which nothing is known: exploration and target network by steps, not by episodes.
+        "general": {
+            "hidden": (64, 64),
+            "capacity": 50_000,
+            "loss": "huber",
+            "target_every_steps": 500,
+            "epsilon_steps": 10_000,
+        },
+    }
+
     def __post_init__(self) -> None:
         """Refuse what makes no sense, in one sentence."""
-        object.__setattr__(self, "hidden", tuple(int(width) for width in self.hidden))
-        if len(self.hidden) != 2 or min(self.hidden) < 1:
-            raise InvalidParameter(f"hidden is {self.hidden}: give two positive widths")
-        if self.loss not in LOSSES:
-            raise UnknownName("loss", self.loss, LOSSES)
-        if self.encoder not in ENCODERS:
-            raise UnknownName("encoder", self.encoder, ENCODERS)
+        self.check_hidden()
+        self.check_known(loss=LOSSES, encoder=ENCODERS)
         if not 1 <= self.batch <= self.capacity:
             raise InvalidParameter(f"batch {self.batch} must lie between 1 and the capacity {self.capacity}")
-        for name in ("gamma", "epsilon_start", "epsilon_end", "epsilon_decay"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise InvalidParameter(f"{name} is {getattr(self, name)}: give a number from 0 to 1")
+        self.check_fraction("gamma", "epsilon_start", "epsilon_end", "epsilon_decay")
         if self.epsilon_end > self.epsilon_start:
             raise InvalidParameter(f"epsilon_end {self.epsilon_end} exceeds epsilon_start {self.epsilon_start}")
-        if not self.learning_rate > 0:
-            raise InvalidParameter(f"learning_rate is {self.learning_rate}: give a positive number")
-        for name in ("update_every", "target_every"):
-            if getattr(self, name) < 1:
-                raise InvalidParameter(f"{name} is {getattr(self, name)}: give at least 1")
-        for name in ("target_every_steps", "epsilon_steps"):
-            if getattr(self, name) < 0:
-                raise InvalidParameter(f"{name} is {getattr(self, name)}: give 0 (off) or more")
-
-    @classmethod
-    def preset(cls, name: str, **changes: Any) -> DQNConfig:
-        """A preset by name (``ring1d``, ``ring3d``: App. C), with fields changed."""
-        if name not in PRESETS:
-            raise UnknownName("DQN preset", name, PRESETS)
-        return replace(PRESETS[name], **changes)
+        self.check_positive("learning_rate")
+        self.check_at_least(1, "update_every", "target_every")
+        self.check_at_least(0, "target_every_steps", "epsilon_steps")
 
     def epsilon(self, episode: int, step: int = 0) -> float:
         """Exploration in an episode (or, where ``epsilon_steps`` is set, at an environment step).
@@ -109,100 +100,3 @@ class DQNConfig:
             fraction = min(1.0, step / self.epsilon_steps)
             return self.epsilon_start + fraction * (self.epsilon_end - self.epsilon_start)
         return max(self.epsilon_end, self.epsilon_start * self.epsilon_decay**episode)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, for manifests and hashes."""
-        return {f.name: list(v) if isinstance(v := getattr(self, f.name), tuple) else v for f in fields(self)}
-
-
-PRESETS: dict[str, DQNConfig] = {
-    "ring1d": DQNConfig(),
-    "ring3d": DQNConfig(hidden=(256, 256), encoder="pool", capacity=5_000, epsilon_decay=0.995),
-}
-
-
-@dataclass(frozen=True, order=True)
-class Member:
-    """One run inside a batch of runs: a seed under a condition.
-
-    Conditions: ``baseline`` sees the board as it is; ``canonical`` sees it rolled by −goal at reset, goal at the origin
-    (App. C); ``augment`` sees it rolled by a random translation each episode; ``equivariant`` sees it as it is through
-    a network that shares weights over the translations. All conditions of a seed play the same boards.
-    """
-
-    seed: int
-    condition: str = "baseline"
-
-    def __post_init__(self) -> None:
-        """Refuse unknown conditions and seeds the random streams cannot take."""
-        if self.condition not in CONDITIONS:
-            raise UnknownName("condition", self.condition, CONDITIONS)
-        if not 0 <= self.seed < 2**63:
-            raise InvalidParameter(f"seed is {self.seed}: give an integer from 0 to 2⁶³ − 1")
-
-    @property
-    def name(self) -> str:
-        """A name that is safe in a file name.
-
-        >>> Member(7, "canonical").name
-        'canonical-7'
-        """
-        return f"{self.condition}-{self.seed}"
-
-
-def check_members(members: Sequence[Member], episodes: int, every: int, least: int = 1) -> None:
-    """Refuse members listed twice, fewer than ``least`` episodes, and no episodes between checkpoints.
-
-    >>> check_members([Member(7), Member(7)], 5, 1)
-    Traceback (most recent call last):
-    ...
-    burnside.errors.InvalidParameter: a member is listed twice: give distinct (seed, condition) pairs
-    """
-    if len(set(members)) != len(members):
-        raise InvalidParameter("a member is listed twice: give distinct (seed, condition) pairs")
-    if episodes < least or every < 1:
-        raise InvalidParameter(f"episodes {episodes} must be at least {least} and every {every} at least 1")
-
-
-@dataclass(frozen=True)
-class Log:
-    """What a member did, one entry per episode.
-
-    Attributes:
-        member: Whose log it is; logs carry their seed, never a position in a list.
-        returns: Undiscounted return of the training episode.
-        lengths: Its environment steps.
-        solved: Whether it entered the goal before the time limit.
-        epsilon: Exploration at its start.
-        steps: Environment steps up to and including it.
-        updates: Updates up to and including it.
-        loss: Mean loss of its updates (0 where there was none).
-    """
-
-    member: Member
-    returns: FloatArray
-    lengths: IntArray
-    solved: BoolArray
-    epsilon: FloatArray
-    steps: IntArray
-    updates: IntArray
-    loss: FloatArray
-
-    @property
-    def episodes(self) -> int:
-        """Episodes so far."""
-        return len(self.returns)
-
-    def moving_average(self, window: int = 100) -> AnyArray:
-        """Mean return of the last ``window`` episodes; entry ``i`` ends with episode ``i + window − 1``."""
-        if window < 1:
-            raise InvalidParameter(f"window is {window}: give at least 1")
-        if self.episodes < window:
-            return np.empty(0)
-        sums = np.cumsum(np.concatenate([[0.0], self.returns]))
-        return np.asarray((sums[window:] - sums[:-window]) / window)
-
-    def first_reaching(self, threshold: float, window: int = 100) -> int | None:
-        """Episodes played when the moving average first reaches a threshold; None if it never does (censored)."""
-        hits = np.flatnonzero(self.moving_average(window) >= threshold - 1e-9)
-        return int(hits[0]) + window if hits.size else None

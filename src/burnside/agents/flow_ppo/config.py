@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from burnside.errors import InvalidParameter, UnknownName
+from burnside._configs import Config
 
-__all__ = ["BUDGETS", "PRESETS", "ROLLOUTS", "STATS", "TICKS", "FlowPPOConfig"]
+__all__ = ["BUDGETS", "ROLLOUTS", "STATS", "TICKS", "FlowPPOConfig"]
 
 ROLLOUTS = ("decisions", "episodes")
 BUDGETS = ("env_steps", "decisions")
@@ -17,7 +18,7 @@ STATS = ("policy_loss", "value_loss", "approx_kl", "clip_fraction", "updates")
 
 
 @dataclass(frozen=True)
-class FlowPPOConfig:
+class FlowPPOConfig(Config):
     """Hyperparameters of PPO over chains; a *decision* is one call of the policy, a chunk of actions.
 
     Attributes:
@@ -77,24 +78,49 @@ class FlowPPOConfig:
     weight_decay: float = 0.0
     grad_clip: float = 0.5
 
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        # A rollout is as long as an episode: failures last to the time limit, so shorter ones are by turns all
+        # beginnings and all dead ends. It is large, since the reward says one bit per episode.
+        "planar": {
+            "scenes": 512,
+            "rollout": 50,
+            "budget": 1_000_000,
+            "epochs": 5,
+            "minibatch": 3200,
+            "critic_rollouts": 2,
+            "critic_epochs": 4,
+            "actor_rate": 2e-4,
+            "actor_warmup": 100,
+        },
+        # App. C. Its counts fit together only if the warm-up ticks once per minibatch (describe says what follows).
+        "paper": {
+            "scenes": 16,
+            "rollout": 500,
+            "rollout_unit": "episodes",
+            "budget": 2_000_000,
+            "epochs": 1,
+            "minibatch": 16,
+            "accumulate": 128,
+            "value_clip": 0.2,
+            "target_kl": 0.03,
+            "critic_rollouts": 4,
+            "critic_epochs": 3,
+            "actor_rate": 1e-5,
+            "critic_rate": 2e-4,
+            "rate_warmup": 10_000,
+            "rate_tick": "minibatch",
+            "weight_decay": 1e-3,
+        },
+    }
+
     def __post_init__(self) -> None:
         """Refuse what makes no sense, in one sentence."""
-        for name, known in (("rollout_unit", ROLLOUTS), ("budget_unit", BUDGETS), ("rate_tick", TICKS)):
-            if getattr(self, name) not in known:
-                raise UnknownName(name.replace("_", " "), str(getattr(self, name)), known)
-        for name in ("scenes", "rollout", "budget", "epochs", "minibatch", "accumulate", "critic_epochs"):
-            if getattr(self, name) < 1:
-                raise InvalidParameter(f"{name} is {getattr(self, name)}: give at least 1")
-        for name in ("gamma", "lam"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise InvalidParameter(f"{name} is {getattr(self, name)}: give a number from 0 to 1")
-        for name in ("clip", "actor_rate", "critic_rate", "grad_clip"):
-            if not getattr(self, name) > 0:
-                raise InvalidParameter(f"{name} is {getattr(self, name)}: give a positive number")
-        zero_or_more = ("value_clip", "value_weight", "target_kl", "critic_rollouts", "weight_decay")
-        for name in (*zero_or_more, "rate_warmup", "actor_warmup"):
-            if not getattr(self, name) >= 0:
-                raise InvalidParameter(f"{name} is {getattr(self, name)}: give 0 or more")
+        self.check_known(rollout_unit=ROLLOUTS, budget_unit=BUDGETS, rate_tick=TICKS)
+        self.check_at_least(1, "scenes", "rollout", "budget", "epochs", "minibatch", "accumulate", "critic_epochs")
+        self.check_fraction("gamma", "lam")
+        self.check_positive("clip", "actor_rate", "critic_rate", "grad_clip")
+        self.check_at_least(0, "value_clip", "value_weight", "target_kl", "critic_rollouts", "weight_decay")
+        self.check_at_least(0, "rate_warmup", "actor_warmup")
 
     @property
     def effective_batch(self) -> int:
@@ -139,50 +165,3 @@ class FlowPPOConfig:
             f"at most {updates:.1f} updates ({minibatches:.1f} minibatches) per epoch",
             f"rates: {warm if self.rate_warmup else 'constant'}",
         ]
-
-    @classmethod
-    def preset(cls, name: str, **changes: Any) -> FlowPPOConfig:
-        """A preset by name (``planar``, ``paper``), with fields changed."""
-        if name not in PRESETS:
-            raise UnknownName("flow PPO preset", name, PRESETS)
-        return replace(PRESETS[name], **changes)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, for manifests and hashes."""
-        return asdict(self)
-
-
-PRESETS: dict[str, FlowPPOConfig] = {
-    # A rollout is as long as an episode: failures last to the time limit, so shorter ones are by turns all beginnings
-    # and all dead ends. It is large, since the reward says one bit per episode.
-    "planar": FlowPPOConfig(
-        scenes=512,
-        rollout=50,
-        budget=1_000_000,
-        epochs=5,
-        minibatch=3200,
-        critic_rollouts=2,
-        critic_epochs=4,
-        actor_rate=2e-4,
-        actor_warmup=100,
-    ),
-    # App. C. Its counts fit together only if the warm-up ticks once per minibatch (describe says what follows).
-    "paper": FlowPPOConfig(
-        scenes=16,
-        rollout=500,
-        rollout_unit="episodes",
-        budget=2_000_000,
-        epochs=1,
-        minibatch=16,
-        accumulate=128,
-        value_clip=0.2,
-        target_kl=0.03,
-        critic_rollouts=4,
-        critic_epochs=3,
-        actor_rate=1e-5,
-        critic_rate=2e-4,
-        rate_warmup=10_000,
-        rate_tick="minibatch",
-        weight_decay=1e-3,
-    ),
-}

@@ -4,49 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from burnside._random import Stream, hash_u64, normal, randint
 from burnside._types import AnyArray, BoolArray, FloatArray, IntArray
+from burnside.agents.common.advantages import advantages
+from burnside.agents.common.checkpoint import check_arrays
+from burnside.agents.common.log import EpisodeLog, Recorder
+from burnside.agents.common.members import Member
+from burnside.agents.common.objectives import clipped_objective
+from burnside.agents.common.training import Budget
 from burnside.agents.flow_ppo.config import STATS, FlowPPOConfig
-from burnside.agents.flow_ppo.env import ChunkEnv
-from burnside.agents.gaussian_ppo.env import State, update_rows
-from burnside.agents.ppo.gae import advantages
+from burnside.envs.batched import ChunkEnv, State, update_rows
 from burnside.errors import InvalidParameter
 from burnside.nn._torch import torch
 from burnside.nn.flow import FlowPolicy
 from burnside.nn.flow.optim import module_arrays, optimizer_arrays, restore_module, restore_optimizer
 
-__all__ = ["FlowLog", "FlowPPO", "clipped_value_loss"]
-
-_COLUMNS = ("returns", "lengths", "success", "steps", "rollout")
-
-
-@dataclass(frozen=True)
-class FlowLog:
-    """What a learner did: one entry per episode in the order of their ends, and in ``stats`` one per rollout.
-
-    Attributes:
-        seed: Whose log it is.
-        returns: Return of the training episode (the sampler is noisy), as the environment sums rewards.
-        lengths: Its environment steps.
-        success: Whether it was one.
-        steps: Environment steps executed, over all scenes, when it ended.
-        rollout: In which rollout it ended, from 0.
-        stats: Per rollout: ``policy_loss``, ``value_loss``, ``approx_kl``, ``clip_fraction`` (means over updates) and
-            ``updates``.
-    """
-
-    seed: int
-    returns: FloatArray
-    lengths: IntArray
-    success: BoolArray
-    steps: IntArray
-    rollout: IntArray
-    stats: dict[str, FloatArray]
+__all__ = ["FlowPPO", "clipped_value_loss"]
 
 
 def clipped_value_loss(value: torch.Tensor, old: torch.Tensor, target: torch.Tensor, clip: float) -> torch.Tensor:
@@ -86,8 +63,8 @@ class FlowPPO:
         self.episode = scenes  # the next one to begin
         self.total, self.length = np.zeros(scenes), np.zeros(scenes, dtype=np.int64)
         self.state: State = env.reset_batch(np.full(scenes, seed, dtype=np.int64), np.arange(scenes))
-        self.rows: list[tuple[float, ...]] = []
-        self.stats: list[tuple[float, ...]] = []
+        self.members = [Member(seed)]
+        self.recorder = Recorder(self.members, ("rollout",), STATS)
 
     @property
     def identity(self) -> str:
@@ -109,6 +86,23 @@ class FlowPPO:
     def describe(self) -> list[str]:
         """Every count with its unit, see :meth:`FlowPPOConfig.describe`."""
         return self.config.describe(self.policy.config.n_act, self.env.episode_steps)
+
+    @property
+    def episodes(self) -> IntArray:
+        """Finished episodes."""
+        return self.recorder.episodes
+
+    @property
+    def steps(self) -> IntArray:
+        """What counts against the budget, in its unit."""
+        return np.array([self.spent])
+
+    def advance(self, budget: Budget) -> bool:
+        """One rollout and its updates, if it is short of the budget."""
+        if not budget.left(self.episodes, self.steps)[0]:
+            return False
+        self.iterate()
+        return True
 
     def iterate(self) -> None:
         """One rollout and its updates."""
@@ -177,15 +171,8 @@ class FlowPPO:
 
     def _restart(self, over: IntArray, success: BoolArray) -> None:
         for i in over:
-            self.rows.append(
-                (
-                    float(self.total[i]),
-                    float(self.length[i]),
-                    float(success[i]),
-                    float(self.env_steps),
-                    float(self.rollouts),
-                )
-            )
+            noted = (self.total[i], self.length[i], success[i], self.env_steps, self.updates, self.rollouts)
+            self.recorder.rows[0].append(tuple(float(x) for x in noted))
         self.total[over], self.length[over] = 0.0, 0
         numbers = self.episode + np.arange(over.size)
         self.episode += over.size
@@ -230,7 +217,7 @@ class FlowPPO:
             if stop:
                 break
         self.optimizer.zero_grad(set_to_none=True)
-        self.stats.append((*(float(x) for x in totals / max(1, made)), float(made)))
+        self.recorder.stats[0].append((*(float(x) for x in totals / max(1, made)), float(made)))
 
     def _accumulate(self, flat: Mapping[str, AnyArray], group: IntArray, frozen: bool) -> FloatArray:
         """Gradients of one update, minibatch by minibatch; returns the statistics."""
@@ -266,7 +253,7 @@ class FlowPPO:
         log_ratio = policy.log_prob(tokens, pick("path"), which) - pick("log_prob")
         ratio = log_ratio.exp()
         gain = pick("advantage")
-        policy_loss = -torch.minimum(ratio * gain, ratio.clamp(1 - config.clip, 1 + config.clip) * gain).mean()
+        policy_loss = -clipped_objective(ratio, gain, config.clip).mean()
         with torch.no_grad():
             kl = ((ratio - 1) - log_ratio).mean()
             clipped = ((ratio - 1).abs() > config.clip).to(torch.float32).mean()
@@ -275,44 +262,32 @@ class FlowPPO:
 
     # ------------------------------------------------------------------ results and checkpoints
 
-    def log(self) -> FlowLog:
-        """Everything so far."""
-        rows = np.array(self.rows, dtype=np.float64).reshape(-1, len(_COLUMNS))
-        returns, lengths, success, steps, rollout = rows.T.copy()
-        stats = np.array(self.stats).reshape(-1, len(STATS))
-        return FlowLog(
-            self.seed,
-            returns,
-            lengths.astype(np.int64),
-            success > 0,
-            steps.astype(np.int64),
-            rollout.astype(np.int64),
-            dict(zip(STATS, stats.T.copy(), strict=True)),
-        )
+    def log(self, m: int = 0, episodes: int | None = None) -> EpisodeLog:
+        """Everything so far: ``more`` says in which ``rollout`` an episode ended, ``stats`` has one entry per rollout.
+
+        Returns are as the environment sums rewards, with the noise of the sampler; steps are those executed in all
+        scenes.
+        """
+        return self.recorder.log(m, episodes)
 
     _COUNTERS = ("decisions", "env_steps", "rollouts", "updates", "actor_updates", "minibatches", "epochs", "episode")
 
     def arrays(self) -> dict[str, AnyArray]:
-        """Everything needed to go on, as plain arrays; the moment is between two rollouts."""
+        """Everything needed to resume, as plain arrays; the moment is between two rollouts."""
         out: dict[str, AnyArray] = {f"state/{name}": np.array(array) for name, array in self.state.items()}
         out["counters"] = np.array([getattr(self, name) for name in self._COUNTERS], dtype=np.int64)
         out["total"], out["length"] = self.total.copy(), self.length.copy()
-        out["log/rows"] = np.array(self.rows, dtype=np.float64).reshape(-1, len(_COLUMNS))
-        out["log/stats"] = np.array(self.stats, dtype=np.float64).reshape(-1, len(STATS))
-        return out | module_arrays(self.policy, "policy") | optimizer_arrays(self.optimizer, "adam")
+        out |= self.recorder.arrays() | module_arrays(self.policy, "policy")
+        return out | optimizer_arrays(self.optimizer, "adam")
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> FlowPPO:
-        """Go on from the arrays of a learner of the same configuration."""
-        for name, array in self.arrays().items():
-            vary = name in ("log/rows", "log/stats")
-            if name not in arrays or (arrays[name].shape != array.shape and not vary):
-                raise InvalidParameter(f"these arrays do not belong to this run: {name} is missing or of other shape")
+        """Resume from the arrays of a learner of the same configuration."""
+        check_arrays(self.arrays(), arrays)
         restore_module(self.policy, arrays, "policy")
         restore_optimizer(self.optimizer, arrays, "adam")
         self.state = {name: np.array(arrays[f"state/{name}"]) for name in self.state}
         for name, value in zip(self._COUNTERS, arrays["counters"].tolist(), strict=True):
             setattr(self, name, value)
         self.total, self.length = np.array(arrays["total"]), np.array(arrays["length"])
-        self.rows = [tuple(row) for row in np.asarray(arrays["log/rows"]).tolist()]
-        self.stats = [tuple(row) for row in np.asarray(arrays["log/stats"]).tolist()]
+        self.recorder.restore(arrays)
         return self

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from burnside._random import Stream, normal
+from burnside._random import Stream, held_out, normal
 from burnside._types import IntArray
-from burnside.agents.flow_ppo.env import ChunkEnv
-from burnside.agents.gaussian_ppo.block import Evaluation, held_out
+from burnside.envs.batched import ChunkEnv, Evaluation
 from burnside.errors import InvalidParameter
 from burnside.nn._torch import torch
 from burnside.nn.flow import FlowPolicy

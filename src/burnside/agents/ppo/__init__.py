@@ -1,11 +1,11 @@
-"""PPO on the cyclic games with a leading member axis (App. C): many seeds and conditions at once.
+"""Proximal policy optimisation (Schulman et al. 2017): a learner for any environment, and App. C's for rings.
 
-``config`` has :class:`PPOConfig` and :class:`Log`; ``gae`` is generalised advantage estimation, ``objective`` the pure
-update function, ``network`` the actor-critic, ``block`` members in lockstep with rollouts, checkpoints and evaluation,
-``frames`` the games as a condition sees them, and ``loop`` trains block after block.
+``learner`` has :class:`PPO`, which takes an environment and an arm; ``config`` its settings. Its networks are compiled
+(``kernels``), since at 64×64 an operation takes less time than its dispatch; ``plain`` is the same in numpy. ``ring``
+is App. C's learner with 3D encoders, in torch.
 
-It may import ``burnside.nn``, ``burnside.envs``, what lies below, and from ``burnside.agents.dqn`` what both learners
-share (members, Adam, checkpoint files). Torch is loaded when a name that needs it is first asked for.
+It may import ``burnside.nn``, ``burnside.canonical``, ``burnside.agents.common`` and what lies below; numba and torch
+are loaded when a learner first runs.
 """
 
 from __future__ import annotations
@@ -13,45 +13,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from burnside._lazy import lazy
-from burnside.agents.ppo.config import CONDITIONS, PRESETS, Log, PPOConfig
-from burnside.agents.ppo.frames import Episodes, play, random_play, start
-from burnside.agents.ppo.gae import advantages
+from burnside.agents.ppo.config import PPOConfig, RingPPOConfig
 
 if TYPE_CHECKING:
-    from burnside.agents.ppo.block import PPOBlock
-    from burnside.agents.ppo.loop import Progress, train, train_blocks
-    from burnside.agents.ppo.network import ActorCritic
-    from burnside.agents.ppo.objective import Batch, Stats, update
+    from burnside.agents.ppo.learner import PPO, GeneralPPO
+    from burnside.agents.ppo.ring import RingPPO
 
-__all__ = [
-    "CONDITIONS",
-    "PRESETS",
-    "ActorCritic",
-    "Batch",
-    "Episodes",
-    "Log",
-    "PPOBlock",
-    "PPOConfig",
-    "Progress",
-    "Stats",
-    "advantages",
-    "play",
-    "random_play",
-    "start",
-    "train",
-    "train_blocks",
-    "update",
-]
+__all__ = ["PPO", "GeneralPPO", "PPOConfig", "RingPPO", "RingPPOConfig"]
 
-_HOME = {
-    "ActorCritic": "network",
-    "Batch": "objective",
-    "PPOBlock": "block",
-    "Progress": "loop",
-    "Stats": "objective",
-    "train": "loop",
-    "train_blocks": "loop",
-    "update": "objective",
-}
-
-__getattr__ = lazy(__name__, _HOME)
+__getattr__ = lazy(__name__, {"PPO": "learner", "GeneralPPO": "learner", "RingPPO": "ring"})

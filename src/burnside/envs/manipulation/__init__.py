@@ -5,6 +5,7 @@
 - ``opengl``, ``rendering``, ``clouds`` — which library draws, pictures, and point clouds from merged views;
 - ``observations`` — state vectors, frames;
 - ``env``, ``vector``, ``pool``, ``workers`` — the Gymnasium environments, many scenes in processes that may crash;
+- ``chunks`` — the batched environment for policies that act in chunks;
 - ``experts``, ``generate``, ``demos`` — scripted experts, making demonstrations, and their files.
 
 It may import ``burnside.groups`` and what lies below. MuJoCo, robosuite, h5py and fpsample are the extra ``robot``;
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 from burnside._lazy import lazy
 
 if TYPE_CHECKING:
+    from burnside.envs.manipulation.chunks import ManipulationChunks, evaluation_scenes, manipulation_chunks
     from burnside.envs.manipulation.demos import (
         Demonstration,
         DemonstrationFile,
@@ -38,12 +40,15 @@ __all__ = [
     "TASKS",
     "Demonstration",
     "DemonstrationFile",
+    "ManipulationChunks",
     "ManipulationEnv",
     "ManipulationVectorEnv",
     "Simulation",
     "Task",
+    "evaluation_scenes",
     "find_task",
     "frame_form",
+    "manipulation_chunks",
     "read_demonstrations",
     "state_layout",
     "write_demonstrations",
@@ -57,12 +62,15 @@ _HOME = {
     "TASKS": "tasks",
     "Demonstration": "demos",
     "DemonstrationFile": "demos",
+    "ManipulationChunks": "chunks",
     "ManipulationEnv": "env",
     "ManipulationVectorEnv": "vector",
     "Simulation": "simulation",
     "Task": "tasks",
+    "evaluation_scenes": "chunks",
     "find_task": "tasks",
     "frame_form": "observations",
+    "manipulation_chunks": "chunks",
     "read_demonstrations": "demos",
     "state_layout": "observations",
     "write_demonstrations": "demos",

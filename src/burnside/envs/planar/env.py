@@ -17,6 +17,7 @@ from burnside._types import AnyArray, BoolArray, IntArray
 from burnside.envs.adapters import NumberedEnv, NumberedVectorEnv, check_mode, ready
 from burnside.envs.planar.core import PlanarSpec, PlanarState, reset, restart, step
 from burnside.envs.planar.render import draw_rgb
+from burnside.envs.planar.scenes import PlanarScenes
 from burnside.envs.planar.symmetry import PlanarSymmetry
 from burnside.errors import InvalidParameter, MissingExtra
 from burnside.groups.rigid.frames import FrameForm
@@ -104,6 +105,11 @@ class PlanarEnv(NumberedEnv):
     def canonicalizer(self) -> FrameForm:
         """The canonical form this environment declares, for ``CanonicalEnv``: the robot's frame."""
         return self.symmetry.canonicalizer
+
+    @property
+    def batched(self) -> PlanarScenes:
+        """The same task for learners, see ``burnside.envs.batched``."""
+        return PlanarScenes(self.planar)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

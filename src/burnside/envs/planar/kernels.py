@@ -12,19 +12,18 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from burnside._random_kernels import uniform_nb
+from burnside._random_kernels import ENV, uniform_nb
 from burnside._types import AnyArray, BoolArray, FloatArray, IntArray
 
 __all__ = ["reset_rows", "step_rows", "view_rows"]
 
-_ENV = np.uint64(1)  # Stream.ENV
 _STRIDE = np.uint64(16)  # random numbers set aside for a scene
 _TINY = 1e-9
 
 
 @njit(cache=True, nogil=True)
 def _draw(seed: Any, episode: Any, j: int, low: float, high: float) -> float:
-    return low + (high - low) * uniform_nb(seed, _ENV, np.uint64(episode) * _STRIDE + np.uint64(j))
+    return low + (high - low) * uniform_nb(seed, ENV, np.uint64(episode) * _STRIDE + np.uint64(j))
 
 
 @njit(cache=True, nogil=True)

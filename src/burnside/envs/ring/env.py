@@ -15,6 +15,7 @@ from burnside._types import AnyArray, BoolArray, IntArray
 from burnside.envs.adapters import NumberedEnv, NumberedVectorEnv, check_mode, ready
 from burnside.envs.ring.core import Observation, RingSpec, RingState, initial, observe, transition
 from burnside.envs.ring.render import draw_ansi, draw_rgb
+from burnside.envs.ring.scenes import RingScenes
 from burnside.envs.ring.symmetry import RollToGoal
 from burnside.errors import InvalidAction, MissingExtra
 
@@ -76,6 +77,11 @@ class RingEnv(NumberedEnv):
         """The canonical form this environment declares, for ``CanonicalEnv``."""
         return RollToGoal(self.ring.n, self.ring.d)
 
+    @property
+    def batched(self) -> RingScenes:
+        """The same game for learners, see ``burnside.envs.batched``."""
+        return RingScenes(self.ring)
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
@@ -129,6 +135,11 @@ class RingVectorEnv(NumberedVectorEnv):
     def canonicalizer(self) -> RollToGoal:
         """The canonical form this environment declares, for ``CanonicalVectorEnv``."""
         return RollToGoal(self.ring.n, self.ring.d)
+
+    @property
+    def batched(self) -> RingScenes:
+        """The same game for learners, see ``burnside.envs.batched``."""
+        return RingScenes(self.ring)
 
     def begin(self, seeds: AnyArray, episodes: IntArray) -> RingState:
         """Fresh boards."""

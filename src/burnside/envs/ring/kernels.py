@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from burnside._random_kernels import randint_nb, uniform_nb
+from burnside._random_kernels import AUGMENT, ENV, randint_nb, uniform_nb
 from burnside._types import AnyArray
 
-__all__ = ["item_reward", "move", "reset_board"]
-
-_ENV = np.uint64(1)  # Stream.ENV
+__all__ = ["item_reward", "move", "reset_board", "seen_board"]
 
 
 @njit(cache=True, nogil=True)
@@ -30,8 +28,8 @@ def reset_board(items: AnyArray, seed: Any, episode: Any, p_mine: float) -> int:
     cells = items.shape[0]
     base = np.uint64(episode) * np.uint64(cells + 1)
     for c in range(cells):
-        items[c] = -1 if uniform_nb(seed, _ENV, base + np.uint64(c)) < p_mine else 0
-    goal = randint_nb(seed, _ENV, base + np.uint64(cells), cells)
+        items[c] = -1 if uniform_nb(seed, ENV, base + np.uint64(c)) < p_mine else 0
+    goal = randint_nb(seed, ENV, base + np.uint64(cells), cells)
     items[goal] = 1
     return goal
 
@@ -55,3 +53,36 @@ def move(pos: int, action: int, n: int, d: int) -> int:
 def item_reward(code: int, end_reward: float) -> float:
     """The reward of entering a cell: 0, −1 or the end reward."""
     return end_reward if code > 0 else np.float64(code)
+
+
+@njit(cache=True, nogil=True)
+def translated(cell: int, by: int, n: int, d: int, sign: int) -> int:
+    """The cell reached from ``cell`` by ``sign`` times the coordinates of ``by``, axis by axis."""
+    out = 0
+    scale = 1
+    for _ in range(d):
+        out += scale * ((cell % n + sign * (by % n) + n) % n)
+        cell //= n
+        by //= n
+        scale *= n
+    return out
+
+
+@njit(cache=True, nogil=True)
+def seen_board(
+    items: AnyArray, board: AnyArray, n: int, d: int, p_mine: float, arm: int, seed: Any, episode: Any
+) -> int:
+    """Write the board of an episode as an arm sees it into ``board``; returns where the agent starts.
+
+    The compiled twin of :func:`burnside.envs.ring.games.start`; ``items`` is scratch. An arm is a translation of the
+    whole game, chosen at reset: none (0), the one that brings the goal to the origin (1), a random one (2).
+    """
+    goal = reset_board(items, seed, episode, p_mine)
+    shift = 0
+    if arm == 1:
+        shift = translated(0, goal, n, d, -1)
+    elif arm == 2:
+        shift = randint_nb(seed, AUGMENT, episode, items.shape[0])
+    for c in range(items.shape[0]):
+        board[translated(c, shift, n, d, 1)] = items[c]
+    return shift

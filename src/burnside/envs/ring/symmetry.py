@@ -17,7 +17,7 @@ from burnside._types import AnyArray, ArrayLike, IntArray
 from burnside.envs.ring.core import Observation, RingSpec
 from burnside.errors import InvalidParameter
 
-__all__ = ["RollToGoal", "translate"]
+__all__ = ["RollToGoal", "roll", "translate"]
 
 
 def translate(n: int, d: int, g: ArrayLike, x: Observation) -> Observation:
@@ -35,19 +35,19 @@ def translate(n: int, d: int, g: ArrayLike, x: Observation) -> Observation:
         if flat.shape[-1:] != (2 * n,):
             raise InvalidParameter(f"an observation of the ring with n={n} has {2 * n} entries, got shape {flat.shape}")
         halves = flat.reshape(*flat.shape[:-1], 2, n)
-        return _roll(halves, shift[..., None, :], n, 1).reshape(*_lead(flat.shape[:-1], shift), 2 * n)
+        return roll(halves, shift[..., None, :], n, 1).reshape(*_lead(flat.shape[:-1], shift), 2 * n)
     grid = cast("dict[str, AnyArray]", x)
     position = np.rint(np.asarray(grid["pos"]) * n).astype(np.int64)
     moved = ((position + shift) % n).astype(np.float32) / np.float32(n)
-    return {"items": _roll(np.asarray(grid["items"]), shift, n, d), "pos": moved.astype(grid["pos"].dtype)}
+    return {"items": roll(np.asarray(grid["items"]), shift, n, d), "pos": moved.astype(grid["pos"].dtype)}
 
 
 def _lead(lead: tuple[int, ...], shift: AnyArray) -> tuple[int, ...]:
     return np.broadcast_shapes(lead, shift.shape[:-1])
 
 
-def _roll(items: AnyArray, shift: AnyArray, n: int, d: int) -> AnyArray:
-    """``out[…, c] = items[…, c − shift]`` on the last d axes."""
+def roll(items: AnyArray, shift: AnyArray, n: int, d: int) -> AnyArray:
+    """The board ``shift · items``: ``out[…, c] = items[…, c − shift]`` on the last d axes, of n cells each."""
     lead = _lead(items.shape[: items.ndim - d], shift)
     coordinates, weights = _grid(n, d)
     source = ((coordinates - shift[..., None, :]) % n) @ weights
@@ -82,11 +82,13 @@ class RollToGoal:
 
     def __call__(self, x: Observation) -> tuple[Observation, IntArray]:
         """The canonical observation and the translation that led there."""
-        spec = RingSpec(self.n, self.d)
         items = np.asarray(x)[..., : self.n] if self.d == 1 else np.asarray(cast("dict[str, AnyArray]", x)["items"])
-        flat = items.reshape(*items.shape[: items.ndim - self.d], -1)
-        g = -spec.coordinates(np.argmax(flat, axis=-1)) % self.n
+        g = self.element(items.reshape(*items.shape[: items.ndim - self.d], -1))
         return self.act(g, x), g
+
+    def element(self, items: AnyArray) -> IntArray:
+        """The translation that brings the largest item, the goal, to the origin; ``items`` has cells as last axis."""
+        return -RingSpec(self.n, self.d).coordinates(np.argmax(items, axis=-1)) % self.n
 
     def act(self, g: ArrayLike, x: Observation) -> Observation:
         """The observation ``g·x``."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from burnside._types import BoolArray, FloatArray, IntArray
-from burnside.agents.davi.config import ARMS
+from burnside.agents.cube_values.config import ARMS
 from burnside.experiments.cube.config import PAPER
 from burnside.runs import Results, read_results
 from burnside.stats import Interval, crossing, difference, mean_band, mean_interval, rate_over_seeds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from burnside.agents.davi.config import ARMS, DaviConfig
+from burnside.agents.cube_values.config import ARMS, DaviConfig
 from burnside.envs.cube import CubeSpec
 
 __all__ = ["EPOCH_STATES", "PAPER", "PRESETS", "DaviPlan", "LabelPlan", "Plan", "SolvePlan", "cube_spec"]

@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from burnside._types import AnyArray
-from burnside.agents.davi.config import DaviConfig, Member
-from burnside.agents.davi.truth import DepthErrors, SolveRates, exact_labels, greedy_solve_rate, value_error
+from burnside.agents.common.members import Member
+from burnside.agents.common.training import Budget
+from burnside.agents.cube_values.config import DaviConfig
+from burnside.agents.cube_values.truth import DepthErrors, SolveRates, exact_labels, greedy_solve_rate, value_error
 from burnside.envs.cube import CubeSpec, scramble
 from burnside.errors import UnknownName
 from burnside.experiments.cube.config import PRESETS, DaviPlan, LabelPlan, cube_spec
+from burnside.experiments.loop import run_learners
 from burnside.runs import Cell, Context
 
 if TYPE_CHECKING:
-    from burnside.agents.davi import CubeValue
+    from burnside.agents.cube_values import CubeValue
 
 __all__ = ["EXPERIMENT", "TEST_SCRAMBLES", "Cube"]
 
@@ -48,11 +51,6 @@ class Cube:
 
         torch.set_num_threads(context.threads)
         return _labels(cell, context) if cell.config["kind"] == "labels" else _davi(cell, context)
-
-    @property
-    def job(self) -> Cube:
-        """Itself: the registry asks for a job and a table."""
-        return self
 
     def table(self, folder: Path, allow_missing: bool) -> list[dict[str, Any]]:
         """One row per (kind, n, arm, labels); see ``analysis.table``."""
@@ -119,7 +117,7 @@ def _agent(agent: DaviConfig, arm: str, shared: str | None = None) -> DaviConfig
 
 
 def _labels(cell: Cell, context: Context) -> dict[str, Any]:
-    from burnside.agents.davi import fit_values
+    from burnside.agents.cube_values import fit_values
 
     config, (seed,) = cell.config, cell.seeds
     spec, agent = cube_spec(int(config["n"])), DaviConfig.from_json(dict(config["agent"]))
@@ -149,29 +147,32 @@ def _distinct(network: CubeValue, states: AnyArray) -> int:
 
 
 def _davi(cell: Cell, context: Context) -> dict[str, Any]:
-    from burnside.agents.davi import DaviRun
+    from burnside.agents.cube_values import DaviRun
 
     config, (seed,) = cell.config, cell.seeds
     spec, agent = cube_spec(int(config["n"])), DaviConfig.from_json(dict(config["agent"]))
     run = DaviRun(agent, spec, Member(seed, str(config["arm"])), device=context.device)
-    curve: list[list[float]] = []
-    rates: list[list[int]] = []  # states so far, depth, solved, tried
-    saved = context.restore()
-    if saved is not None:
-        run.restore(saved.arrays)
-        curve, rates = saved.meta["curve"], saved.meta["rates"]
+    # of rates: states so far, depth, solved, tried
+    notes: dict[str, Any] = {"curve": [], "rates": []}
     points = np.linspace(0, agent.iterations, int(config["evaluations"]) + 1).astype(int)[1:]
-    while not run.done:
-        ahead = int(points[points > run.iteration][0]) - run.iteration
-        run.advance(min(ahead, 20))
+
+    def evaluate(run: DaviRun) -> None:
         if run.iteration in points:
-            curve.append(_point(run.network(), run, int(config["per_depth"])))
-            context.log({"seed": seed, "step": run.states, **_charts(curve[-1])})
+            notes["curve"].append(_point(run.network(), run, int(config["per_depth"])))
+            context.log({"seed": seed, "step": run.states, **_charts(notes["curve"][-1])})
             if "solve" in config:
-                rates += [[run.states, *rate] for rate in _solve(run.network(), spec, config["solve"])]
-        context.progress(run.states, agent.states)
-        if context.due():
-            context.checkpoint(run.arrays(), curve=curve, rates=rates)
+                notes["rates"] += [[run.states, *rate] for rate in _solve(run.network(), spec, config["solve"])]
+
+    run_learners(
+        context,
+        [run],
+        lambda run: run.advance(Budget(steps=int(points[points > run.iteration][0]) * agent.batch)),
+        done=lambda run: run.states,
+        budget=agent.iterations * agent.batch,
+        after=evaluate,
+        notes=notes,
+    )
+    curve, rates = notes["curve"], notes["rates"]
     network = run.network()
     per_depth = int(config["per_depth"])
     errors = value_error(network, spec, per_depth=per_depth)

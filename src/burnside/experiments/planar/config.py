@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from burnside.agents.flow_ppo.config import FlowPPOConfig
-from burnside.agents.gaussian_ppo.config import GaussianPPOConfig
+from burnside.agents.ppo.config import PPOConfig
 from burnside.nn.flow.config import FlowConfig
 
 __all__ = ["ARMS", "FULL", "PRESETS", "THRESHOLD", "WINDOW", "FinetunePlan", "ImitationPlan", "PPOPlan", "Plan"]
@@ -38,9 +38,9 @@ class PPOPlan:
     seeds: int
     task: str = "push"
     arms: tuple[str, ...] = ARMS
-    agent: GaussianPPOConfig = field(
+    agent: PPOConfig = field(
         # small steps: with the default rate the world frame stops improving early, and the robot's gains nothing
-        default_factory=lambda: GaussianPPOConfig.preset("planar", learning_rate=3e-4, epochs=8)
+        default_factory=lambda: PPOConfig.preset("planar", learning_rate=3e-4, epochs=8)
     )
     block: int = 1
 
@@ -118,7 +118,7 @@ class Plan:
 _MEDIUM = (0.3, math.pi / 4)
 #: A fifth of the study's budget, which lifts a robot's policy by some twenty points.
 _QUICK = FlowPPOConfig.preset("planar", scenes=256, minibatch=1_600, budget=200_000, critic_rollouts=1, actor_warmup=40)
-_SMALL = GaussianPPOConfig.preset("planar", scenes=64, rollout=16, batch=512)
+_SMALL = PPOConfig.preset("planar", scenes=64, rollout=16, batch=512)
 
 PRESETS: dict[str, Plan] = {
     "smoke": Plan(

@@ -10,9 +10,10 @@ import numpy as np
 
 from burnside._types import AnyArray
 from burnside.agents.flow_ppo.config import FlowPPOConfig
-from burnside.agents.gaussian_ppo.config import GaussianPPOConfig
-from burnside.envs.planar import PlanarSpec, demonstrate
+from burnside.agents.ppo.config import PPOConfig
+from burnside.envs.planar import PlanarChunks, PlanarScenes, PlanarSpec, demonstrate, demonstration_chunks
 from burnside.errors import UnknownName
+from burnside.experiments.loop import run_learners
 from burnside.experiments.planar.config import (
     PRESETS,
     THRESHOLD,
@@ -26,7 +27,6 @@ from burnside.runs import Cell, Context
 from burnside.stats.censored import first_reach
 
 if TYPE_CHECKING:
-    from burnside.agents.flow_ppo import PlanarChunks
     from burnside.nn.flow import FlowPolicy, Imitation
 
 __all__ = ["EXPERIMENT", "Planar"]
@@ -61,11 +61,6 @@ class Planar:
 
         torch.set_num_threads(context.threads)
         return _imitation(cell, context) if cell.config["kind"] == "imitation" else _finetune(cell, context)
-
-    @property
-    def job(self) -> Planar:
-        """Itself: the registry asks for a job and a table."""
-        return self
 
     def table(self, folder: Path, allow_missing: bool) -> list[dict[str, Any]]:
         """One row per setting; see ``analysis.table``."""
@@ -153,36 +148,39 @@ def _spec(config: Mapping[str, Any], reward: str) -> PlanarSpec:
 
 
 def _ppo(cell: Cell, context: Context) -> dict[str, Any]:
-    from burnside.agents.gaussian_ppo import GaussianBlock
-    from burnside.agents.gaussian_ppo.planar import PlanarScenes
+    from burnside.agents.ppo import GeneralPPO
 
     config = cell.config
-    budget, spec = int(config["episodes"]), _spec(config, "shaped")
-    block = GaussianBlock(GaussianPPOConfig(**config["agent"]), PlanarScenes(spec, str(config["arm"])), cell.seeds)
-    saved = context.restore()
-    if saved is not None:
-        block.restore(saved.arrays)
-    while (active := np.array([not _arrived(block.rows[m], budget) for m in range(len(cell.seeds))])).any():
+    budget, env = int(config["episodes"]), PlanarScenes(_spec(config, "shaped"), str(config["arm"]))
+    agent = PPOConfig(**config["agent"])
+    learners = [GeneralPPO(agent, env, [seed]) for seed in cell.seeds]
+
+    def advance(learner: GeneralPPO) -> None:
         for _ in range(_PPO_CHUNK):
-            block.iterate(active)
-            active &= np.array([not _arrived(block.rows[m], budget) for m in range(len(cell.seeds))])
-            if not active.any():
+            if _arrived(learner.recorder.rows[0], budget):
                 break
-        context.progress(int(np.minimum(block.episodes, budget).sum()), budget * len(cell.seeds))
-        if context.due():
-            context.checkpoint(block.arrays())
-    logs = [block.log(m, budget) for m in range(len(cell.seeds))]
+            learner.iterate()
+
+    run_learners(
+        context,
+        learners,
+        advance,
+        done=lambda each: int(each.episodes[0]),
+        budget=budget,
+        finished=lambda each: _arrived(each.recorder.rows[0], budget),
+    )
+    logs = [learner.log(0, budget) for learner in learners]
     context.save("episodes", _success_curve(cell.seeds, [log.success for log in logs]))
     rows = []
-    for m, log in enumerate(logs):
+    for learner, log in zip(learners, logs, strict=True):
         reach = first_reach(log.success.astype(np.float64), THRESHOLD, WINDOW)
         rows.append(
             {
-                "seed": cell.seeds[m],
+                "seed": log.member.seed,
                 "reached": reach.time,
                 "solved": bool(reach.solved),
                 "reached_steps": int(log.steps[reach.time - 1]),
-                "success": float(block.evaluate(m, 500).success.mean()),
+                "success": float(learner.evaluate(500).success.mean()),
             }
         )
     return {"rows": rows}
@@ -215,14 +213,13 @@ def _success_curve(seeds: Sequence[int], runs: Sequence[AnyArray], points: int =
 
 def _student(config: Mapping[str, Any], seed: int) -> tuple[Imitation, PlanarChunks]:
     """Imitation before its first update."""
-    from burnside.agents.flow_ppo import PlanarChunks, demonstration_chunks
     from burnside.nn.flow import FlowPolicy, Imitation, ImitationConfig
 
     spec = _spec(config, "sparse")
     shape = flow_config(str(config["policy"]), spec.obs_dim, spec.action_dim)
     env = PlanarChunks(spec, str(config["arm"]), shape.n_obs)
     demos = demonstrate(spec, DEMONSTRATIONS + seed, n=int(config["demos"]), noise=float(config["noise"]))
-    observations, actions = demonstration_chunks(env, demos, shape)
+    observations, actions = demonstration_chunks(env, demos, shape.horizon)
     steps, times = int(config["steps"]), str(config.get("time", "uniform"))  # fine-tuning does not name it
     settings = ImitationConfig(steps=steps, warmup=min(100, steps // 2), time=times)
     return Imitation(FlowPolicy(shape, seed), settings, observations, actions, seed), env

@@ -4,26 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from burnside._types import AnyArray
-from burnside.agents.dqn.config import DQNConfig, Member
-from burnside.agents.dqn.state import LOG_COLUMNS
+from burnside.agents.common.log import EpisodeLog
+from burnside.agents.common.members import Member
+from burnside.agents.common.training import Budget
+from burnside.agents.dqn import DQNConfig, RingDQN
 from burnside.envs.ring import RingSpec, expected_optimal_return
 from burnside.errors import UnknownName
+from burnside.experiments.loop import run_learners
 from burnside.experiments.ring1d.config import PRESETS, RULES, Plan
-from burnside.experiments.ring1d.players import Player, make_player
 from burnside.runs import Cell, Context
 from burnside.stats.censored import Reach, first_reach, first_reach_evaluated
 
-__all__ = ["EXPERIMENT", "Ring1D"]
+if TYPE_CHECKING:
+    from burnside.agents.dqn import RingDQNTorch
+
+    RingLearner = RingDQN | RingDQNTorch
+
+__all__ = ["EXPERIMENT", "Ring1D", "make_learner"]
 
 EXPERIMENT = "ring1d"
 
 #: Episodes between greedy evaluations, and the boards of each. Part of a cell's name.
 EVALUATE_EVERY, EVALUATION_BOARDS = 100, 50
+#: Training episodes in a moving average.
+WINDOW = 100
 #: Consecutive evaluations that must pass, so that one lucky set of boards is not convergence.
 PATIENCE = 3
 
@@ -44,40 +53,41 @@ class Ring1D:
         spec, agent = RingSpec(int(config["n"])), DQNConfig.preset("ring1d")
         episodes, every = int(config["episodes"]), int(config["evaluate_every"])
         members = [Member(seed, str(config["condition"])) for seed in cell.seeds]
-        states = [make_player(agent, spec, member, episodes, context.device) for member in members]
-        checks: list[list[float]] = [[] for _ in states]
-        saved = context.restore()
-        if saved is not None:
-            _unpack(states, saved.arrays)
-            checks = [list(row) for row in saved.meta["checks"]]
-        total = episodes * len(states)
-        while (behind := min(states, key=lambda s: s.episode)).episode < episodes:
-            which = states.index(behind)
-            behind.advance(min(every - behind.episode % every, episodes - behind.episode))
-            if behind.episode % every == 0:
-                found = behind.evaluate(int(config["evaluation_boards"]))
-                checks[which].append(float(found.returns.mean()))
-                recent, loss = behind.log[-100:, 0], float(behind.log[-1, 6])
-                context.log(
-                    {
-                        "seed": behind.member.seed,
-                        "step": behind.episode,
-                        "charts/episodic_return": float(recent.mean()),
-                        "charts/greedy_return": checks[which][-1],
-                        "charts/epsilon": float(behind.log[-1, 3]),
-                        "losses/td_loss": loss if np.isfinite(loss) else None,  # there is none before the first update
-                    }
-                )
-            context.progress(sum(s.episode for s in states), total)
-            if context.due():
-                context.checkpoint(_pack(states), checks=checks)
-        context.save("episodes", _columns(states))
-        return {"rows": [_row(s, c, every) for s, c in zip(states, checks, strict=True)]}
+        learners = [make_learner(agent, spec, member, context.device) for member in members]
+        checks: dict[str, list[float]] = {str(seed): [] for seed in cell.seeds}
+        notes: dict[str, Any] = {"checks": checks}
 
-    @property
-    def job(self) -> Ring1D:
-        """Itself: the registry asks for a job and a table."""
-        return self
+        def evaluate(learner: RingLearner) -> None:
+            """Greedy episodes at every hundredth."""
+            episode, seed = int(learner.episodes[0]), learner.members[0].seed
+            mine = notes["checks"][str(seed)]
+            if episode // every == len(mine):
+                return
+            mine.append(float(learner.evaluate(int(config["evaluation_boards"])).returns.mean()))
+            last = learner.recorder.rows[0][-WINDOW:]
+            context.log(
+                {
+                    "seed": seed,
+                    "step": episode,
+                    "charts/episodic_return": float(np.mean([row[0] for row in last])),
+                    "charts/greedy_return": mine[-1],
+                    "charts/epsilon": last[-1][-2],
+                    # there is none before the first update
+                    "losses/td_loss": last[-1][-1] if np.isfinite(last[-1][-1]) else None,
+                }
+            )
+
+        def advance(learner: RingLearner) -> None:
+            episode = int(learner.episodes[0])
+            learner.advance(Budget(episodes=min(episodes, (episode // every + 1) * every)))
+
+        run_learners(
+            context, learners, advance, done=lambda each: int(each.episodes[0]), budget=episodes, after=evaluate,
+            notes=notes,
+        )  # fmt: skip
+        logs = [learner.log() for learner in learners]
+        context.save("episodes", _columns(logs))
+        return {"rows": [_row(spec, log, notes["checks"][str(log.member.seed)], every) for log in logs]}
 
     def table(self, folder: Path, allow_missing: bool) -> list[dict[str, Any]]:
         """One row per (N, condition); see ``analysis.table``."""
@@ -112,54 +122,49 @@ def _cells(plan: Plan, n: int, condition: str) -> list[Cell]:
     ]
 
 
-def _pack(states: Sequence[Player]) -> dict[str, AnyArray]:
-    return {f"{k}/{name}": array for k, state in enumerate(states) for name, array in state.arrays().items()}
+def make_learner(config: DQNConfig, spec: RingSpec, member: Member, device: str = "cpu") -> RingLearner:
+    """The learner of an arm: compiled, or in torch where the network is equivariant."""
+    if member.arm != "equivariant":
+        return RingDQN(config, spec, member)
+    from burnside.agents.common.devices import choose_device
+    from burnside.agents.dqn import RingDQNTorch
+
+    return RingDQNTorch(config, spec, [member], device=choose_device(device))
 
 
-def _unpack(states: Sequence[Player], arrays: Mapping[str, AnyArray]) -> None:
-    for k, state in enumerate(states):
-        prefix = f"{k}/"
-        state.restore({name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)})
-
-
-def _columns(states: Sequence[Player]) -> dict[str, AnyArray]:
+def _columns(logs: Sequence[EpisodeLog]) -> dict[str, AnyArray]:
     """Per-episode returns and lengths of all members; returns are whole numbers in this game."""
-    parts = [s.log for s in states]
     return {
-        "seed": np.concatenate(
-            [np.full(len(p), s.member.seed, dtype=np.int32) for s, p in zip(states, parts, strict=True)]
-        ),
-        "returns": np.concatenate([np.rint(p[:, 0]).astype(np.int16) for p in parts]),
-        "lengths": np.concatenate([p[:, 1].astype(np.int16) for p in parts]),
+        "seed": np.concatenate([np.full(log.episodes, log.member.seed, dtype=np.int32) for log in logs]),
+        "returns": np.concatenate([np.rint(log.returns).astype(np.int16) for log in logs]),
+        "lengths": np.concatenate([log.lengths.astype(np.int16) for log in logs]),
     }
 
 
-def _row(state: Player, checks: Sequence[float], every: int) -> dict[str, Any]:
+def _row(spec: RingSpec, log: EpisodeLog, checks: Sequence[float], every: int) -> dict[str, Any]:
     """When a member converged, by every rule, in episodes and in environment steps."""
-    log = state.log
-    best = expected_optimal_return(state.spec).value
-    steps = log[:, LOG_COLUMNS.index("steps")]
+    best = expected_optimal_return(spec).value
     row: dict[str, Any] = {
-        "n": state.spec.n,
-        "condition": state.member.condition,
-        "seed": state.member.seed,
-        "episodes": len(log),
+        "n": spec.n,
+        "condition": log.member.arm,
+        "seed": log.member.seed,
+        "episodes": log.episodes,
         "optimum": best,
-        "final_return": float(log[-100:, 0].mean()),
+        "final_return": float(log.returns[-WINDOW:].mean()),
         "final_greedy": float(np.mean(checks[-5:])) if checks else None,
-        "total_steps": int(steps[-1]),
+        "total_steps": int(log.steps[-1]),
     }
     for name, rule in RULES.items():
-        found = _reach(log[:, 0], checks, every, rule.share * best, rule.greedy)
+        found = _reach(log.returns, checks, every, rule.share * best, rule.greedy)
         row[name] = found.time
         row[f"{name}_solved"] = bool(found.solved)
-        row[f"{name}_steps"] = int(steps[found.time - 1])
+        row[f"{name}_steps"] = int(log.steps[found.time - 1])
     return row
 
 
 def _reach(returns: AnyArray, checks: Sequence[float], every: int, threshold: float, greedy: bool) -> Reach:
     if not greedy:
-        return first_reach(returns, threshold, 100)
+        return first_reach(returns, threshold, WINDOW)
     if not checks:
         return Reach(len(returns), False)
     when = [every * (k + 1) for k in range(len(checks))]

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from burnside._types import FloatArray, IntArray
-from burnside.agents.ppo.frames import play, random_play
-from burnside.envs.ring import RingSpec, expected_optimal_return
+from burnside.envs.ring import RingSpec, expected_optimal_return, play, random_play
 from burnside.errors import UnknownName
 from burnside.experiments.ring3d.config import ALGORITHMS, PAPER, Setting
 from burnside.runs import Results, read_results

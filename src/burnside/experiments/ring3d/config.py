@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from burnside.agents.dqn.config import DQNConfig
-from burnside.agents.ppo.config import PPOConfig
+from burnside.agents.ppo.config import RingPPOConfig
 from burnside.errors import UnknownName
 
 __all__ = ["ALGORITHMS", "PAPER", "PRESETS", "SETTINGS", "Budget", "Plan", "Setting", "agent"]
@@ -110,7 +110,7 @@ PRESETS: dict[str, Plan] = {
 PAPER: dict[str, tuple[float, float]] = {"baseline": (-67.38, 1.12), "canonical": (16.96, 0.32)}
 
 
-def agent(setting: Setting, plan: Plan) -> DQNConfig | PPOConfig:
+def agent(setting: Setting, plan: Plan) -> DQNConfig | RingPPOConfig:
     """The configuration of a setting's learner.
 
     >>> agent(SETTINGS[0], PRESETS["paper"]) == DQNConfig.preset("ring3d")
@@ -118,5 +118,5 @@ def agent(setting: Setting, plan: Plan) -> DQNConfig | PPOConfig:
     """
     if setting.algorithm not in ALGORITHMS:
         raise UnknownName("algorithm", setting.algorithm, ALGORITHMS)
-    kind = DQNConfig if setting.algorithm == "dqn" else PPOConfig
+    kind: type[DQNConfig | RingPPOConfig] = DQNConfig if setting.algorithm == "dqn" else RingPPOConfig
     return kind.preset("ring3d", encoder=setting.encoder, **plan.budgets[setting.algorithm].changes)

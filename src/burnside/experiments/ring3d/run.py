@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from burnside._types import AnyArray
-from burnside.agents.dqn.config import Member
+from burnside._types import AnyArray, IntArray
+from burnside.agents.common.members import Member
+from burnside.agents.common.training import Budget
 from burnside.envs.ring import RingSpec
 from burnside.errors import UnknownName
+from burnside.experiments.loop import run_learners
 from burnside.experiments.ring3d.config import PRESETS, Plan, Setting, agent
-from burnside.experiments.ring3d.learners import Learner, make_learners
 from burnside.runs import Cell, Context
 
-__all__ = ["EXPERIMENT", "Ring3D"]
+if TYPE_CHECKING:
+    from burnside.agents.dqn import RingDQNTorch
+    from burnside.agents.ppo import RingPPO
+
+    RingLearner = RingDQNTorch | RingPPO
+
+__all__ = ["EXPERIMENT", "Ring3D", "make_learners"]
 
 EXPERIMENT = "ring3d"
 #: Training episodes in ``train_return``.
@@ -44,41 +51,33 @@ class Ring3D:
         config = cell.config
         budget, every, boards = (int(config[key]) for key in ("episodes", "evaluate_every", "boards"))
         members = [Member(seed, str(config["condition"])) for seed in cell.seeds]
-        learners = make_learners(
-            str(config["algorithm"]), config["agent"], RingSpec(int(config["n"]), d=3), members, budget, context.device
-        )
-        checks: dict[str, list[list[float]]] = {str(seed): [] for seed in cell.seeds}
-        saved = context.restore()
-        if saved is not None:
-            for k, learner in enumerate(learners):
-                prefix = f"{k}/"
-                own = {name.removeprefix(prefix): a for name, a in saved.arrays.items() if name.startswith(prefix)}
-                learner.restore(own)
-            checks = saved.meta["checks"]
-        while True:
-            # The one furthest behind goes next, so that a stopped sweep has all its seeds at about the same point.
-            learner = min(learners, key=lambda each: int(each.episodes().min()))
-            if learner.episodes().min() >= budget:
-                break
-            learner.advance()
-            for m, count in enumerate(learner.episodes()):
-                mine = checks[str(learner.members[m].seed)]
+        spec = RingSpec(int(config["n"]), d=3)
+        learners = make_learners(str(config["algorithm"]), config["agent"], spec, members, context.device)
+        notes: dict[str, Any] = {"checks": {str(seed): [] for seed in cell.seeds}}
+
+        def evaluate(learner: RingLearner) -> None:
+            for m, count in enumerate(_episodes(learner, budget)):
+                mine = notes["checks"][str(learner.members[m].seed)]
                 if count // every > (mine[-1][0] if mine else 0) // every:
-                    mine.append(_check(learner, m, boards))
+                    mine.append(_check(learner, m, budget, boards))
                     context.log(_charts(learner.members[m].seed, mine[-1]))
-            context.progress(sum(int(each.episodes().sum()) for each in learners), budget * len(members))
-            if context.due():
-                context.checkpoint(_pack(learners), checks=checks)
+
+        run_learners(
+            context,
+            learners,
+            lambda each: each.advance(Budget(episodes=budget)),
+            done=lambda each: int(_episodes(each, budget).min()),
+            budget=budget,
+            after=evaluate,
+            notes=notes,
+        )
+        checks = notes["checks"]
         context.save("curves", _curves(checks))
-        context.save("episodes", _history(learners))
+        context.save("episodes", _history(learners, budget))
         final = int(config["final_boards"])
         members_of = [(each, m) for each in learners for m in range(len(each.members))]
-        return {"rows": [_row(each, m, final, checks[str(each.members[m].seed)]) for each, m in members_of]}
-
-    @property
-    def job(self) -> Ring3D:
-        """Itself: the registry asks for a job and a table."""
-        return self
+        rows = [_row(each, m, budget, final, checks[str(each.members[m].seed)]) for each, m in members_of]
+        return {"rows": rows}
 
     def table(self, folder: Path, allow_missing: bool) -> list[dict[str, Any]]:
         """One row per (algorithm, condition, encoder), and policies that learn nothing; see ``analysis.table``."""
@@ -109,10 +108,32 @@ def _cells(plan: Plan, setting: Setting) -> list[Cell]:
     ]
 
 
-def _check(learner: Learner, m: int, boards: int) -> list[float]:
+def make_learners(
+    algorithm: str, agent: Mapping[str, Any], spec: RingSpec, members: Sequence[Member], device: str
+) -> list[RingLearner]:
+    """The learners of a cell: one per seed on a CPU, where the encoder then sees each board once; all on a GPU."""
+    from burnside.agents.common.devices import choose_device
+    from burnside.agents.dqn import DQNConfig, RingDQNTorch
+    from burnside.agents.ppo import RingPPO, RingPPOConfig
+
+    size, where = 1 if device == "cpu" else len(members), choose_device(device)
+    groups = [members[i : i + size] for i in range(0, len(members), size)]
+    if algorithm == "dqn":
+        return [RingDQNTorch(DQNConfig(**agent), spec, group, device=where) for group in groups]
+    if algorithm == "ppo":
+        return [RingPPO(RingPPOConfig(**agent), spec, group, device=where) for group in groups]
+    raise UnknownName("algorithm", algorithm, ("dqn", "ppo"))
+
+
+def _episodes(learner: RingLearner, budget: int) -> IntArray:
+    """At most the budget: a rollout is never cut short, what it plays beyond is not counted."""
+    return np.minimum(learner.episodes, budget)
+
+
+def _check(learner: RingLearner, m: int, budget: int, boards: int) -> list[float]:
     """A point of the learning curve, columns ``_CHECK``."""
-    greedy, sampled = (learner.evaluate(m, boards, greedy).summary() for greedy in (True, False))
-    returns = learner.history(m).returns
+    greedy, sampled = (learner.evaluate(boards, m=m, greedy=greedy).summary() for greedy in (True, False))
+    returns = learner.log(m, budget).returns
     return [
         float(len(returns)),
         float(returns[-WINDOW:].mean()),
@@ -136,10 +157,6 @@ def _charts(seed: int, check: Sequence[float]) -> dict[str, Any]:
     }
 
 
-def _pack(learners: Sequence[Learner]) -> dict[str, AnyArray]:
-    return {f"{k}/{name}": array for k, each in enumerate(learners) for name, array in each.arrays().items()}
-
-
 def _curves(checks: Mapping[str, Sequence[Sequence[float]]]) -> dict[str, AnyArray]:
     rows = np.array([check for mine in checks.values() for check in mine], dtype=np.float32).reshape(-1, len(_CHECK))
     seeds = [np.full(len(mine), int(seed), dtype=np.int32) for seed, mine in checks.items()]
@@ -147,19 +164,19 @@ def _curves(checks: Mapping[str, Sequence[Sequence[float]]]) -> dict[str, AnyArr
     return columns | {name: rows[:, k] for k, name in enumerate(_CHECK) if k}
 
 
-def _history(learners: Sequence[Learner]) -> dict[str, AnyArray]:
+def _history(learners: Sequence[RingLearner], budget: int) -> dict[str, AnyArray]:
     """Per-episode returns and lengths of all members; returns are whole numbers in this game."""
-    found = [(each.members[m].seed, each.history(m)) for each in learners for m in range(len(each.members))]
+    logs = [each.log(m, budget) for each in learners for m in range(len(each.members))]
     return {
-        "seed": np.concatenate([np.full(len(log.returns), seed, dtype=np.int32) for seed, log in found]),
-        "returns": np.concatenate([np.rint(log.returns).astype(np.int16) for _, log in found]),
-        "lengths": np.concatenate([log.lengths.astype(np.int16) for _, log in found]),
+        "seed": np.concatenate([np.full(log.episodes, log.member.seed, dtype=np.int32) for log in logs]),
+        "returns": np.concatenate([np.rint(log.returns).astype(np.int16) for log in logs]),
+        "lengths": np.concatenate([log.lengths.astype(np.int16) for log in logs]),
     }
 
 
-def _row(learner: Learner, m: int, boards: int, checks: Sequence[Sequence[float]]) -> dict[str, Any]:
+def _row(learner: RingLearner, m: int, budget: int, boards: int, checks: Sequence[Sequence[float]]) -> dict[str, Any]:
     """The final policy of a member, and the mean of its last evaluations: greedy play swings from one to the next."""
-    log = learner.history(m)
+    log = learner.log(m, budget)
     row: dict[str, Any] = {
         "seed": learner.members[m].seed,
         "total_steps": int(log.steps[-1]),
@@ -168,6 +185,6 @@ def _row(learner: Learner, m: int, boards: int, checks: Sequence[Sequence[float]
         "late_return": float(np.mean([check[_CHECK.index("greedy")] for check in checks[-LATE:]])) if checks else None,
     }
     for name, greedy in (("greedy", True), ("sampled", False)):
-        found = learner.evaluate(m, boards, greedy).summary()
+        found = learner.evaluate(boards, m=m, greedy=greedy).summary()
         row |= {f"{name}_{key}": value for key, value in found.items()}
     return row

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from burnside._types import AnyArray
-from burnside.agents.flow_ppo import ManipulationChunks, evaluate, evaluation_scenes, manipulation_chunks
-from burnside.agents.gaussian_ppo.block import Evaluation
+from burnside.agents.flow_ppo import evaluate
+from burnside.envs.batched import Evaluation
+from burnside.envs.manipulation.chunks import ManipulationChunks, evaluation_scenes, manipulation_chunks
 from burnside.envs.manipulation.demos import Demonstration, DemonstrationFile, read_demonstrations
 from burnside.envs.manipulation.tasks import find_task
 from burnside.errors import InvalidParameter
@@ -139,7 +140,7 @@ def student(
     """
     file = find_demonstrations(recipe, demos, env.scene if env.source == "nvidia" else None)
     clouds = clouds_of(recipe, file, file.demos, progress)
-    observations, actions = manipulation_chunks(env, file.demos, recipe.policy, clouds)
+    observations, actions = manipulation_chunks(env, file.demos, recipe.policy.horizon, clouds)
     policy = FlowPolicy(recipe.policy, seed).to(device)
     return Imitation(policy, ImitationConfig(**recipe.imitation), observations, actions, seed)
 
@@ -167,7 +168,7 @@ def gate_says(success: float) -> str | None:
 
 def training_curve(rows: Sequence[tuple[float, ...]], points: int = 20) -> dict[str, AnyArray]:
     """Success of training episodes (with the noise of the sampler) in equal pieces of the environment steps."""
-    found = np.array(rows, dtype=np.float64).reshape(-1, 5)
+    found = np.array([row[:4] for row in rows], dtype=np.float64).reshape(-1, 4)
     if not len(found):
         return {
             "env_steps": np.zeros(0, np.int64),

@@ -13,7 +13,7 @@ from burnside.experiments.robot.config import PRESETS, Part, Recipe, recipe
 from burnside.runs import Cell, Context
 
 if TYPE_CHECKING:
-    from burnside.agents.flow_ppo import ManipulationChunks
+    from burnside.envs.manipulation.chunks import ManipulationChunks
     from burnside.nn.flow import FlowPolicy, Imitation
 
 __all__ = ["EXPERIMENT", "Robot"]
@@ -42,11 +42,6 @@ class Robot:
         # the cells of a sweep are what runs in parallel, so each simulates in its own process
         with environment(Recipe.from_json(cell.config)) as env:
             return _run(cell, context, env)
-
-    @property
-    def job(self) -> Robot:
-        """Itself: the registry asks for a job and a table."""
-        return self
 
     def table(self, folder: Path, allow_missing: bool) -> list[dict[str, Any]]:
         """One row per setting; see ``analysis.table``."""
@@ -126,9 +121,10 @@ def _run(cell: Cell, context: Context, env: ManipulationChunks) -> dict[str, Any
             "successes": points[:, 1].astype(np.int32),
         },
     )
-    training = training_curve(learner.rows)
+    training = training_curve(learner.recorder.rows[0])
     context.save("training", {"seed": np.full(len(training["success"]), seed, dtype=np.int32), **training})
-    last = learner.rows[-len(learner.rows) // 4 :] if learner.rows else []
+    ended = learner.recorder.rows[0]
+    last = ended[-len(ended) // 4 :] if ended else []
     row |= {"after": int(curve[-1][1]), "env_steps": int(learner.spent)}
-    row["training"] = float(np.mean([won for _, _, won, _, _ in last])) if last else None
+    row["training"] = float(np.mean([row[2] for row in last])) if last else None
     return {"rows": [row]}

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from burnside.agents.dqn.checkpoint import exists, read_checkpoint, write_checkpoint
-from burnside.agents.flow_ppo import FlowPPO, ManipulationChunks
-from burnside.agents.flow_ppo import load as load_learner
-from burnside.agents.flow_ppo import save as save_learner
+from burnside.agents.common.checkpoint import exists, read_checkpoint, write_checkpoint
+from burnside.agents.common.checkpoint import load as load_learner
+from burnside.agents.common.checkpoint import save as save_learner
+from burnside.agents.flow_ppo import FlowPPO
+from burnside.envs.manipulation.chunks import ManipulationChunks
 from burnside.experiments.robot.config import Recipe
 from burnside.experiments.robot.pipeline import student, success_on_test
 from burnside.nn.flow import FlowPolicy

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from burnside._lazy import lazy
-from burnside.nn.flow.config import PRESETS, FlowConfig
+from burnside.nn.flow.config import FlowConfig
 
 if TYPE_CHECKING:
     from burnside.nn.flow.chain import Schedule, chain_log_prob, schedule
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from burnside.nn.flow.policy import Chain, FlowPolicy, load_policy, save_policy
 
 __all__ = [
-    "PRESETS",
     "Chain",
     "FlowConfig",
     "FlowPolicy",

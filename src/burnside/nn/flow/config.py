@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
 
-from burnside.errors import InvalidParameter, UnknownName
+from burnside._configs import Config
+from burnside.errors import InvalidParameter
 
-__all__ = ["ENCODERS", "LOGPROBS", "NOISES", "PRESETS", "TRUNKS", "FlowConfig"]
+__all__ = ["ENCODERS", "LOGPROBS", "NOISES", "TRUNKS", "FlowConfig"]
 
 ENCODERS = ("flat", "state", "cloud")
 TRUNKS = ("mlp", "direct", "ditx")
 NOISES = ("flow_sde", "constant")
 LOGPROBS = ("sum", "mean", "single_step", "last_step")
+# The planar tasks: one look, short chunks (of 8 actions, 4 executed, fewer succeed), a small network. The sampler is
+# PPO's alone (imitation and evaluation integrate the flow): noise where it reaches the action, and enough of it.
+_PLANAR: Mapping[str, Any] = {
+    "horizon": 4,
+    "n_obs": 1,
+    "n_act": 2,
+    "noise": "constant",
+    "logprob": "last_step",
+    "executed_only": True,
+}
 
 
 @dataclass(frozen=True)
-class FlowConfig:
+class FlowConfig(Config):
     """Shapes and choices of a flow policy.
 
     App. C says "σ = 0.3" and no more, and sums the log-probability over all steps and numbers of the chunk. Both are
@@ -79,15 +91,51 @@ class FlowConfig:
     executed_only: bool = False
     share_context: bool = True
 
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        # For tests: every part of the large ones, in milliseconds.
+        "tiny": {
+            "horizon": 8,
+            "n_act": 4,
+            "encoder": "cloud",
+            "points": 16,
+            "trunk": "ditx",
+            "layers": 2,
+            "heads": 2,
+            "width": 32,
+            "value_width": 32,
+        },
+        "planar": _PLANAR,
+        # The same with a network that predicts the end of the flow: it imitates far better at this size (docs: planar).
+        "planar-direct": {**_PLANAR, "trunk": "direct"},
+        # Robosuite on a laptop (3×128 with 64 points).
+        "laptop": {
+            "obs_dim": 9,
+            "act_dim": 10,
+            "encoder": "cloud",
+            "points": 64,
+            "trunk": "ditx",
+            "width": 128,
+        },
+        # App. C. ManiFlow itself would have the clouds of both observation steps in the context: cloud_steps=2.
+        "paper": {
+            "obs_dim": 9,
+            "act_dim": 10,
+            "encoder": "cloud",
+            "points": 1024,
+            "cloud_steps": 1,
+            "trunk": "ditx",
+            "layers": 12,
+            "heads": 8,
+            "width": 768,
+            "value_width": 512,
+        },
+    }
+
     def __post_init__(self) -> None:
         """Refuse what makes no sense, in one sentence."""
-        for name, known in (("encoder", ENCODERS), ("trunk", TRUNKS), ("noise", NOISES), ("logprob", LOGPROBS)):
-            if getattr(self, name) not in known:
-                raise UnknownName(name, str(getattr(self, name)), known)
-        counts = ("obs_dim", "act_dim", "horizon", "n_obs", "n_act", "layers", "heads", "width", "value_width", "steps")
-        for name in counts:
-            if getattr(self, name) < 1:
-                raise InvalidParameter(f"{name} is {getattr(self, name)}: give at least 1")
+        self.check_known(encoder=ENCODERS, trunk=TRUNKS, noise=NOISES, logprob=LOGPROBS)
+        self.check_at_least(1, "obs_dim", "act_dim", "horizon", "n_obs", "n_act", "layers", "heads", "width")
+        self.check_at_least(1, "value_width", "steps")
         if self.window[1] > self.horizon:
             raise InvalidParameter(
                 f"a chunk of n_act = {self.n_act} actions after {self.n_obs - 1} past steps is longer than the horizon "
@@ -101,8 +149,7 @@ class FlowConfig:
             raise InvalidParameter(f"heads = {self.heads} must divide the width {self.width}")
         if self.value_width % self.heads:
             raise InvalidParameter(f"heads = {self.heads} must divide the value_width {self.value_width}")
-        if not self.sigma >= 0:
-            raise InvalidParameter(f"sigma is {self.sigma}: give 0 or more")
+        self.check_at_least(0, "sigma")
 
     @property
     def window(self) -> tuple[int, int]:
@@ -120,63 +167,9 @@ class FlowConfig:
         return self.horizon, self.act_dim
 
     @classmethod
-    def preset(cls, name: str, **changes: Any) -> FlowConfig:
-        """A preset by name (``tiny``, ``planar``, ``laptop``, ``paper``), with fields changed."""
-        if name not in PRESETS:
-            raise UnknownName("flow preset", name, PRESETS)
-        return replace(PRESETS[name], **changes)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, for manifests and files."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, found: dict[str, Any]) -> FlowConfig:
-        """The inverse of :meth:`to_json`; refuses fields it does not know."""
-        names = {field.name for field in fields(cls)}
-        if set(found) != names:
-            raise InvalidParameter(f"not a flow policy of this version: fields differ in {sorted(set(found) ^ names)}")
-        return cls(**found)
-
-
-# The planar tasks: one look, short chunks (of 8 actions, 4 executed, fewer succeed), a small network. The sampler is
-# PPO's alone (imitation and evaluation integrate the flow): noise where it reaches the action, and enough of it.
-_PLANAR = FlowConfig(
-    horizon=4,
-    n_obs=1,
-    n_act=2,
-    encoder="flat",
-    trunk="mlp",
-    layers=3,
-    width=256,
-    noise="constant",
-    logprob="last_step",
-    executed_only=True,
-)
-
-PRESETS: dict[str, FlowConfig] = {
-    # For tests: every part of the large ones, in milliseconds.
-    "tiny": FlowConfig(
-        horizon=8, n_act=4, encoder="cloud", points=16, trunk="ditx", layers=2, heads=2, width=32, value_width=32
-    ),
-    "planar": _PLANAR,
-    # The same with a network that predicts the end of the flow: it imitates far better at this size (docs: planar).
-    "planar-direct": replace(_PLANAR, trunk="direct"),
-    # Robosuite on a laptop (3×128 with 64 points).
-    "laptop": FlowConfig(
-        obs_dim=9, act_dim=10, encoder="cloud", points=64, trunk="ditx", layers=3, heads=4, width=128, value_width=128
-    ),
-    # App. C. ManiFlow itself would have the clouds of both observation steps in the context: cloud_steps=2.
-    "paper": FlowConfig(
-        obs_dim=9,
-        act_dim=10,
-        encoder="cloud",
-        points=1024,
-        cloud_steps=1,
-        trunk="ditx",
-        layers=12,
-        heads=8,
-        width=768,
-        value_width=512,
-    ),
-}
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """The inverse of :meth:`to_json`; a saved policy has all fields."""
+        missing = {field.name for field in fields(cls)} - set(values)
+        if missing:
+            raise InvalidParameter(f"not a flow policy of this version: it lacks {', '.join(sorted(missing))}")
+        return super().from_json(values)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
+from burnside._configs import Config
 from burnside._random import Stream, normal, randint, uniform
 from burnside._types import AnyArray
 from burnside.errors import InvalidParameter, UnknownName
@@ -22,7 +22,7 @@ _TIMES = ("uniform", "beta", "grid")
 
 
 @dataclass(frozen=True)
-class ImitationConfig:
+class ImitationConfig(Config):
     """Hyperparameters of imitation.
 
     Attributes:
@@ -61,10 +61,6 @@ class ImitationConfig:
             return self.learning_rate * (step + 1) / self.warmup
         share = (step - self.warmup) / max(1, self.steps - self.warmup)
         return self.learning_rate * 0.5 * (1 + float(np.cos(np.pi * min(1.0, share))))
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
 
 
 class Imitation:

@@ -1,0 +1,159 @@
+"""A trained value network as others use it: values of states, the canonical form of its arm, a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from burnside._files import write_atomically
+from burnside._types import AnyArray
+from burnside.agents.cube_values.config import DaviConfig, arm_symmetry
+from burnside.envs.cube.core import CubeSpec, _array, _is_torch
+from burnside.envs.cube.symmetry import CubeCanonicalizer, CubeSymmetry
+from burnside.errors import InvalidModel, InvalidParameter, MissingExtra, UnreadableFile
+from burnside.nn._torch import torch
+from burnside.nn.cube_equivariant import EquivariantValue
+from burnside.nn.layers import Initializer
+from burnside.nn.residual import FoldedValue, ResidualValue
+
+__all__ = ["CubeValue", "load_network", "make_network"]
+
+_FORMAT = "burnside cube value 1"
+
+
+def make_network(config: DaviConfig, spec: CubeSpec, arm: str, seeds: list[int]) -> ResidualValue:
+    """The network of an arm before training, one member per seed.
+
+    >>> net = make_network(DaviConfig.preset("smoke"), CubeSpec(2), "equivariant", [0])
+    >>> net(torch.zeros(1, 3, 24, dtype=torch.uint8)).shape
+    torch.Size([1, 3])
+    """
+    symmetry = arm_symmetry(config, spec, arm)
+    init = Initializer(seeds)
+    if arm == "equivariant":
+        assert symmetry is not None
+        return EquivariantValue(symmetry, config.hidden, config.blocks, init)
+    return ResidualValue(spec, config.hidden, config.blocks, init)
+
+
+def arm_form(config: DaviConfig, spec: CubeSpec, arm: str) -> CubeCanonicalizer | None:
+    """The canonical form under which the values of an arm are constant; None where they are not."""
+    symmetry = arm_symmetry(config, spec, arm)
+    return None if symmetry is None or arm == "augment" else CubeCanonicalizer(symmetry)
+
+
+class CubeValue:
+    """Estimated distances to the goal, by one network under one arm.
+
+    >>> config = DaviConfig.preset("smoke")
+    >>> value = CubeValue(CubeSpec(3), "conjugation", config, make_network(config, CubeSpec(3), "conjugation", [0]))
+    >>> value.value_fn(np.zeros((4, 54), dtype=np.uint8)).shape, value.canonicalizer.symmetry.order
+    ((4,), 48)
+
+    Attributes:
+        spec: The cube.
+        arm: How states are shown to the network.
+        config: The settings it was made with.
+        net: The network, one member, in evaluation mode; :meth:`fold` after changing it.
+        seed: The seed of the run it comes from, if known.
+        canonicalizer: A form under which its values are constant, or None (``baseline``, ``augment``).
+    """
+
+    def __init__(
+        self, spec: CubeSpec, arm: str, config: DaviConfig, net: ResidualValue, seed: int | None = None
+    ) -> None:
+        """Wrap a network of one member."""
+        self.spec, self.arm, self.config, self.net, self.seed = spec, arm, config, net.eval(), seed
+        self.canonicalizer = arm_form(config, spec, arm)
+        self.folded = FoldedValue(self.net)
+
+    @property
+    def symmetry(self) -> CubeSymmetry | None:
+        """The group of the arm."""
+        return arm_symmetry(self.config, self.spec, self.arm)
+
+    def fold(self) -> None:
+        """Make the fast copy anew from ``net``."""
+        self.folded = FoldedValue(self.net)
+
+    def value_fn(self, states: Any) -> AnyArray:
+        """Values, float32 and at least 0, of uint8 states with any leading axes; numpy arrays or torch tensors."""
+        found = _array(self.spec, states)
+        array = found.detach().cpu().numpy() if _is_torch(found) else found
+        if array.dtype != np.uint8:
+            raise InvalidModel(f"states are uint8 colours, got {array.dtype}")
+        flat = np.ascontiguousarray(array.reshape(-1, self.spec.n_stickers))
+        if flat.size and flat.max() > 5:
+            raise InvalidModel("stickers must be whole numbers from 0 to 5")
+        if self.canonicalizer is not None and self.arm != "equivariant":
+            flat = self.canonicalizer(flat)[0]
+        out = self.folded(torch.from_numpy(flat)).clamp_(min=0.0).cpu().numpy()
+        return np.asarray(out.reshape(array.shape[:-1]))
+
+    __call__ = value_fn
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as safetensors, with what it is for in the metadata; atomic."""
+        safetensors = _safetensors()
+        tensors = {name: t.detach().cpu().contiguous() for name, t in self.net.state_dict().items()}
+        about = {
+            "format": _FORMAT,
+            "n": str(self.spec.n),
+            "turns": self.spec.turns,
+            "goal": self.spec.goal,
+            "arm": self.arm,
+            "config": json.dumps(self.config.to_json()),
+        }
+        if self.seed is not None:
+            about["seed"] = str(self.seed)
+        content = safetensors.save(tensors, about)
+        return write_atomically(path, lambda file: file.write(content))
+
+
+def _safetensors() -> Any:
+    try:
+        import safetensors.torch
+    except ImportError:  # pragma: no cover - it is there wherever the tests of this layer run
+        raise MissingExtra("safetensors", "learn") from None
+    return safetensors.torch
+
+
+def load_network(
+    path: str | Path, spec: CubeSpec | None = None, arm: str | None = None, *, device: str = "cpu"
+) -> CubeValue:
+    """A network from a file; refuses one trained for another cube or, if an arm is given, for another arm."""
+    safetensors = _safetensors()
+    name = Path(path).name
+    try:
+        content = Path(path).read_bytes()
+        size = int.from_bytes(content[:8], "little")
+        about = json.loads(content[8 : 8 + size]).get("__metadata__", {})
+        tensors = safetensors.load(content)
+    except OSError as error:
+        raise UnreadableFile(f"cannot read the network {name}: {error.strerror}; check the path") from None
+    except Exception as error:  # whatever safetensors makes of bytes that are none
+        raise UnreadableFile(
+            f"{name} is no safetensors file ({type(error).__name__}): train or copy it again"
+        ) from None
+    if about.get("format") != _FORMAT:
+        raise UnreadableFile(f"{name} holds no value network of a cube, or one of another format")
+    found = CubeSpec(int(about["n"]), about["turns"], about["goal"])
+    if spec is not None and found != spec:
+        raise InvalidParameter(f"the network {name} was trained for {_words(found)}, not for {_words(spec)}")
+    if arm is not None and arm != about["arm"]:
+        raise InvalidParameter(f"the network {name} was trained as arm {about['arm']!r}, not {arm!r}")
+    config = DaviConfig.from_json(json.loads(about["config"]))
+    net = make_network(config, found, about["arm"], [0])
+    try:
+        net.load_state_dict(tensors)
+    except RuntimeError:
+        raise UnreadableFile(f"the tensors in {name} do not fit its settings: the file is damaged") from None
+    seed = int(about["seed"]) if "seed" in about else None
+    return CubeValue(found, about["arm"], config, net.to(device), seed)
+
+
+def _words(spec: CubeSpec) -> str:
+    return f"n={spec.n}, {spec.turns} turns, goal {spec.goal}"

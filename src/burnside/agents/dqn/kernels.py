@@ -1,0 +1,123 @@
+"""One DQN update on dense observations, compiled; :func:`burnside.agents.dqn.learner.update` is the same in numpy."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from burnside._random_kernels import EXPLORE, REPLAY, randint_nb, uniform_nb
+from burnside._types import AnyArray
+from burnside.nn.mlp import ROWS, Net
+from burnside.nn.mlp_kernels import BATCH_ROWS, Scratch, adam, backward, forward, outputs, pick, transpose
+
+__all__ = ["Replay", "Rules", "Weights", "draw", "explore", "update"]
+
+_ZERO, _ONE = np.float32(0.0), np.float32(1.0)
+
+
+class Weights(NamedTuple):
+    """The network, the target network, and the two moments of Adam."""
+
+    w: AnyArray
+    target: AnyArray
+    m: AnyArray
+    v: AnyArray
+
+
+class Replay(NamedTuple):
+    """Transitions, the oldest overwritten first."""
+
+    obs: AnyArray  # (capacity, obs_dim)
+    after: AnyArray
+    action: AnyArray
+    reward: AnyArray
+    terminated: AnyArray
+
+
+class Rules(NamedTuple):
+    """Constants of an update."""
+
+    gamma: float
+    rate: float
+    huber: bool
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def explore(
+    w: AnyArray, net: Net, work: Scratch, obs: AnyArray, seed: int, step: int, epsilon: AnyArray, actions: AnyArray
+) -> None:
+    """ε-greedy actions; row i is environment step ``step + i``, with an ε of its own."""
+    q = np.empty((len(obs), net.outputs), dtype=np.float32)
+    outputs(w, net, work, obs, q)
+    for i in range(len(obs)):
+        at = step + i
+        if uniform_nb(seed, EXPLORE, 2 * at) < epsilon[i]:
+            actions[i] = randint_nb(seed, EXPLORE, 2 * at + 1, net.outputs)
+        else:
+            actions[i] = np.argmax(q[i])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def draw(slots: AnyArray, size: int, seed: int, update: int) -> None:
+    """The slots of the batch of an update, uniform with replacement."""
+    for i in range(slots.size):
+        slots[i] = randint_nb(seed, REPLAY, update * slots.size + i, size)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _errors(
+    weights: Weights, replay: Replay, net: Net, work: Scratch, slots: AnyArray, gamma: Any, goals: AnyArray
+) -> None:
+    """``r + γ max_a Q_target(s', a)`` of the transitions in ``slots``; truncation is not an end, it bootstraps."""
+    size = net.outputs
+    for first in range(0, slots.size, BATCH_ROWS):
+        rows = min(BATCH_ROWS, slots.size - first)
+        pick(work.x, net.inputs, replay.after, slots, first, rows)
+        forward(weights.target, net, work, rows)
+        for i in range(rows):
+            slot = slots[first + i]
+            best = work.out[i * size]
+            for a in range(1, size):
+                best = max(best, work.out[i * size + a])
+            goals[first + i] = replay.reward[slot] + (_ZERO if replay.terminated[slot] else gamma * best)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def update(
+    weights: Weights,
+    grad: AnyArray,
+    replay: Replay,
+    net: Net,
+    work: Scratch,
+    slots: AnyArray,
+    t: int,
+    rules: Rules,
+) -> float:
+    """Update ``t`` (from 1) on the transitions in ``slots``; returns the loss."""
+    count, size = slots.size, net.outputs
+    goals = np.empty(count, dtype=np.float32)
+    _errors(weights, replay, net, work, slots, np.float32(rules.gamma), goals)
+    grad[:] = _ZERO
+    transpose(weights.w, net, work.transposed)
+    share, loss = _ONE / np.float32(count), 0.0
+    for first in range(0, count, BATCH_ROWS):
+        rows = min(BATCH_ROWS, count - first)
+        whole = -(-rows // ROWS) * ROWS
+        pick(work.x, net.inputs, replay.obs, slots, first, rows)
+        forward(weights.w, net, work, rows)
+        work.dout[: whole * size] = _ZERO
+        for i in range(rows):
+            at = i * size + replay.action[slots[first + i]]
+            error = work.out[at] - goals[first + i]
+            if rules.huber:
+                slope = min(max(error, -_ONE), _ONE)
+                loss += np.float64(slope) * (np.float64(error) - 0.5 * np.float64(slope))
+            else:
+                slope = error + error
+                loss += np.float64(error) * np.float64(error)
+            work.dout[at] = slope * share
+        backward(weights.w, grad, net, work, whole)
+    adam(weights.w, weights.m, weights.v, grad, t, rules.rate, _ONE)
+    return loss / count

@@ -1,0 +1,262 @@
+"""DQN on any environment with discrete actions, and the choice of the fast learners for rings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from burnside._random import Stream, held_out, randint, uniform
+from burnside._types import AnyArray, IntArray
+from burnside.agents.common.agent import ActingLearner, Agent, Arm, member_of
+from burnside.agents.common.checkpoint import check_arrays
+from burnside.agents.common.evaluation import play
+from burnside.agents.common.log import EpisodeLog, Recorder
+from burnside.agents.common.members import Member
+from burnside.agents.common.training import Budget
+from burnside.agents.dqn import kernels
+from burnside.agents.dqn.config import DQNConfig
+from burnside.agents.dqn.ring import MORE, RingDQN
+from burnside.canonical.batched import form_of, with_arm
+from burnside.envs.batched import BatchedEnv, Discrete, Evaluation, State, check_observations, update_rows
+from burnside.envs.gymnasium_batch import as_batched, scenes_of
+from burnside.envs.ring.scenes import RingScenes
+from burnside.errors import InvalidParameter
+from burnside.nn import mlp, mlp_kernels
+
+__all__ = ["DQN", "GeneralDQN", "update"]
+
+#: Environment steps of an advance.
+TICKS = 256
+
+
+class DQN(Agent):
+    """Deep Q-learning on an environment, with or without its symmetry.
+
+    >>> agent = DQN("burnside/Ring1D-v0", arm="canonical").learn(2_000)
+    >>> agent.log().episodes > 100, bool(agent.evaluate(50).success.mean() > 0.5)
+    (True, True)
+
+    Args:
+        env: An id, a Gymnasium environment or vector environment, a function that makes one, or a
+            :class:`~burnside.envs.batched.BatchedEnv`. Actions must be discrete.
+        config: Settings; default: App. C's on rings, ``DQNConfig.preset("general")`` elsewhere.
+        arm: What is done with the symmetry: None, ``canonical`` (the form the environment declares), ``augment``,
+            ``equivariant`` (rings), a canonical form, or a symmetry to augment with.
+        seed: Of everything random.
+        device: Of the learners that use torch: ``cpu``, ``cuda`` or ``auto``.
+    """
+
+    def __init__(
+        self, env: Any, config: DQNConfig | None = None, arm: Arm = None, *, seed: int = 0, device: str = "cpu"
+    ) -> None:
+        base = as_batched(env)
+        member, ring = member_of(seed, arm), isinstance(base, RingScenes) and (arm is None or isinstance(arm, str))
+        settings = config or (DQNConfig() if ring else DQNConfig.preset("general"))
+        learner: ActingLearner
+        if ring and isinstance(base, RingScenes) and (member.arm == "equivariant" or settings.encoder != "onehot"):
+            from burnside.agents.common.devices import choose_device
+            from burnside.agents.dqn.ring_torch import RingDQNTorch
+
+            learner = RingDQNTorch(settings, base.spec, [member], device=choose_device(device))
+        elif ring and isinstance(base, RingScenes) and not any(width % 32 for width in settings.hidden):
+            learner = RingDQN(settings, base.spec, member)
+        else:
+            learner = GeneralDQN(settings, with_arm(base, arm), member, scenes_of(env) or 1)
+        super().__init__(base, learner, form_of(base, arm))
+
+
+class GeneralDQN:
+    """One member in any batched environment; a :class:`~burnside.agents.common.training.Learner`.
+
+    With one scene this is, step by step, the algorithm of :class:`RingDQN`. With several, all scenes step together and
+    count one after the other.
+    """
+
+    def __init__(self, config: DQNConfig, env: BatchedEnv, member: Member, scenes: int = 1) -> None:
+        """Before the first step."""
+        if not isinstance(env.action, Discrete):
+            raise InvalidParameter(f"the actions of {env.name} are not discrete: DQN needs numbered actions, use PPO")
+        if any(width % mlp.COLUMNS for width in config.hidden) or config.encoder != "onehot":
+            raise InvalidParameter(
+                f"hidden {config.hidden} must be multiples of {mlp.COLUMNS}, and the encoder 'onehot' (the flat "
+                f"observation), not {config.encoder!r}"
+            )
+        self.config, self.env, self.members, self.scenes = config, env, [member], scenes
+        self.net = mlp.network(env.obs_dim, config.hidden, env.action.n, relu=True)
+        self.work, self._grad = mlp_kernels.scratch(self.net), np.zeros(self.net.end, dtype=np.float32)
+        self.weights = kernels.Weights(*(np.zeros(self.net.end, dtype=np.float32) for _ in range(4)))
+        widths = (env.obs_dim, *config.hidden, env.action.n)
+        mlp.set_matrices(self.weights.w, self.net, mlp.linear_parameters(member.seed, widths))
+        self.weights.target[:] = self.weights.w
+        shape = (config.capacity, env.obs_dim)
+        self.replay = kernels.Replay(
+            np.zeros(shape, dtype=np.float32),
+            np.zeros(shape, dtype=np.float32),
+            np.zeros(config.capacity, dtype=np.int64),
+            np.zeros(config.capacity, dtype=np.float32),
+            np.zeros(config.capacity, dtype=np.bool_),
+        )
+        self.step, self.updates, self.next_episode = 0, 0, scenes
+        self.total, self.length = np.zeros(scenes), np.zeros(scenes, dtype=np.int64)
+        self.losses, self.made = np.zeros(scenes), np.zeros(scenes, dtype=np.int64)  # of the episodes under way
+        self.epsilon = np.full(scenes, config.epsilon(0, 0))
+        self.recorder = Recorder([member], MORE)
+        self.state: State = env.reset_batch(np.full(scenes, member.seed, dtype=np.int64), np.arange(scenes))
+        self._slots = np.zeros(config.batch, dtype=np.int64)
+
+    @property
+    def episodes(self) -> IntArray:
+        """Finished episodes."""
+        return self.recorder.episodes
+
+    @property
+    def steps(self) -> IntArray:
+        """Environment steps, over all scenes."""
+        return np.array([self.step])
+
+    def advance(self, budget: Budget) -> bool:
+        """Up to ``TICKS`` steps of every scene."""
+        obs = check_observations(self.env.observe_batch(self.state), self.env.obs_dim)
+        for tick in range(TICKS):
+            if not budget.left(self.episodes, self.steps)[0]:
+                return tick > 0
+            obs = self._tick(obs)
+        return True
+
+    def _tick(self, obs: AnyArray) -> AnyArray:
+        """One step of every scene with the updates that are due; returns the next observations."""
+        config, seed = self.config, self.members[0].seed
+        finished = len(self.recorder.rows[0])
+        actions = np.zeros(self.scenes, dtype=np.int64)
+        levels = np.array([config.epsilon(finished, self.step + i) for i in range(self.scenes)])
+        kernels.explore(self.weights.w, self.net, self.work, obs, seed, self.step, levels, actions)
+        taken = self.env.step_batch(self.state, actions)
+        after = check_observations(self.env.observe_batch(taken.state), self.env.obs_dim)
+        self.state, ended = taken.state, taken.terminated | taken.truncated
+        for i in range(self.scenes):
+            slot = self.step % config.capacity
+            self.replay.obs[slot], self.replay.after[slot] = obs[i], after[i]
+            self.replay.action[slot], self.replay.reward[slot] = actions[i], taken.reward[i]
+            self.replay.terminated[slot] = taken.terminated[i]
+            self.step += 1
+            self.total[i] += taken.reward[i]
+            self.length[i] += 1
+            if self.step >= config.batch and self.step % config.update_every == 0:
+                self._update(i)
+            if config.target_every_steps and self.step % config.target_every_steps == 0:
+                self.weights.target[:] = self.weights.w
+            if ended[i]:
+                self._finish(i, bool(taken.success[i]))
+        if ended.any():
+            over = np.flatnonzero(ended)
+            numbers = self.next_episode + np.arange(over.size)
+            self.next_episode += over.size
+            new = self.env.reset_batch(np.full(over.size, seed, dtype=np.int64), numbers)
+            self.state = update_rows(self.state, over, new)
+            after = check_observations(self.env.observe_batch(self.state), self.env.obs_dim)
+        return after
+
+    def _update(self, scene: int) -> None:
+        config = self.config
+        size = min(self.step, config.capacity)
+        kernels.draw(self._slots, size, self.members[0].seed, self.updates)
+        self.updates += 1
+        rules = kernels.Rules(config.gamma, config.learning_rate, config.loss == "huber")
+        loss = kernels.update(
+            self.weights, self._grad, self.replay, self.net, self.work, self._slots, self.updates, rules
+        )
+        self.losses[scene] += loss
+        self.made[scene] += 1
+
+    def _finish(self, i: int, success: bool) -> None:
+        """Note an episode that ended, and sync the target network if it is time."""
+        rows = self.recorder.rows[0]
+        loss = self.losses[i] / max(1, self.made[i])
+        noted = (self.total[i], self.length[i], success, self.step, self.updates, self.epsilon[i], loss)
+        rows.append(tuple(float(x) for x in noted))
+        self.total[i], self.length[i], self.losses[i], self.made[i] = 0.0, 0, 0.0, 0
+        self.epsilon[i] = self.config.epsilon(len(rows), self.step)
+        if not self.config.target_every_steps and len(rows) % self.config.target_every == 0:
+            self.weights.target[:] = self.weights.w
+
+    def log(self, m: int = 0, episodes: int | None = None) -> EpisodeLog:
+        """The episodes so far; ``more`` has ``epsilon`` and ``loss``."""
+        return self.recorder.log(m, episodes)
+
+    def values(self, obs: AnyArray) -> AnyArray:
+        """Q of every action for flat observations ``(rows, obs_dim)``."""
+        rows = check_observations(obs, self.env.obs_dim)
+        out = np.zeros((len(rows), self.net.outputs), dtype=np.float32)
+        mlp_kernels.outputs(self.weights.w, self.net, self.work, rows, out)
+        return out
+
+    def act(self, obs: AnyArray, m: int = 0) -> AnyArray:
+        """The actions of largest value."""
+        return np.asarray(self.values(obs).argmax(axis=1))
+
+    def evaluate(self, episodes: int = 100, *, m: int = 0, seed: int = 0, greedy: bool = True) -> Evaluation:
+        """Play episodes no training run sees; greedily, or with the least ε of training."""
+        key, epsilon, count = held_out(seed), 0.0 if greedy else self.config.epsilon_end, self.net.outputs
+
+        def policy(obs: AnyArray, rows: IntArray, t: int) -> AnyArray:
+            counter = 2 * (rows * 2**32 + t)
+            explores = uniform(key, Stream.POLICY, counter) < epsilon
+            return np.where(explores, randint(key, Stream.POLICY, counter + 1, count), self.act(obs))
+
+        return play(self.env, policy, episodes, seed)
+
+    @property
+    def identity(self) -> str:
+        """What a checkpoint must agree on before it may be resumed."""
+        return json.dumps(
+            {"dqn": self.config.to_json(), "env": self.env.name, "member": self.members[0].name, "scenes": self.scenes}
+        )
+
+    _KEPT = ("total", "length", "losses", "made", "epsilon")
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """Everything needed to resume."""
+        out = {f"state/{name}": np.asarray(array) for name, array in self.state.items()}
+        out |= {f"weights/{name}": array for name, array in self.weights._asdict().items()}
+        out |= {f"replay/{name}": array for name, array in self.replay._asdict().items()}
+        out |= {name: getattr(self, name) for name in self._KEPT}
+        out["counters"] = np.array([self.step, self.updates, self.next_episode], dtype=np.int64)
+        return out | self.recorder.arrays()
+
+    def restore(self, arrays: Mapping[str, AnyArray]) -> GeneralDQN:
+        """Resume from the arrays of a learner of the same configuration."""
+        check_arrays(self.arrays(), arrays)
+        self.state = {name: np.array(arrays[f"state/{name}"]) for name in self.state}
+        for prefix, home in (("weights", self.weights), ("replay", self.replay)):
+            for name, array in home._asdict().items():
+                array[...] = arrays[f"{prefix}/{name}"]
+        for name in self._KEPT:
+            setattr(self, name, np.array(arrays[name]))
+        self.step, self.updates, self.next_episode = (int(x) for x in arrays["counters"])
+        self.recorder.restore(arrays)
+        return self
+
+
+def update(
+    weights: Mapping[str, AnyArray],
+    target: Mapping[str, AnyArray],
+    batch: Mapping[str, AnyArray],
+    config: DQNConfig,
+) -> tuple[float, dict[str, AnyArray]]:
+    """One DQN update in plain numpy: the loss and the gradients that Adam gets; the twin of ``kernels.update``.
+
+    ``batch`` has ``obs``, ``after``, ``action``, ``reward`` and ``terminated``; truncation bootstraps.
+    """
+    rows = np.arange(len(batch["action"]))
+    best = mlp.forward(target, batch["after"], relu=True)[2].max(axis=1)
+    goal = batch["reward"] + config.gamma * np.where(batch["terminated"], 0.0, best)
+    h1, h2, q = mlp.forward(weights, batch["obs"], relu=True)
+    error = q[rows, batch["action"]] - goal
+    slope = np.clip(error, -1, 1) if config.loss == "huber" else 2 * error
+    loss = slope * (error - 0.5 * slope) if config.loss == "huber" else error**2
+    dout = np.zeros_like(q)
+    dout[rows, batch["action"]] = slope / len(rows)
+    return float(loss.mean()), mlp.backward(weights, batch["obs"], h1, h2, dout, relu=True)

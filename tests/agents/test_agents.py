@@ -1,0 +1,161 @@
+"""DQN and PPO for people: the same two lines everywhere, arms, files, and what the general learners promise."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.agents.learners import same_arrays, same_log
+
+gym = pytest.importorskip("gymnasium")
+
+from burnside.agents import DQN, PPO, DQNConfig, PPOConfig  # noqa: E402
+from burnside.agents.common.agent import Agent  # noqa: E402
+from burnside.agents.common.checkpoint import load, save  # noqa: E402
+from burnside.agents.common.members import Member  # noqa: E402
+from burnside.agents.common.training import Budget, train  # noqa: E402
+from burnside.agents.dqn import GeneralDQN, RingDQN, kernels  # noqa: E402
+from burnside.agents.dqn.learner import update  # noqa: E402
+from burnside.agents.ppo import GeneralPPO  # noqa: E402
+from burnside.canonical import CanonicalEnv  # noqa: E402
+from burnside.canonical.batched import CanonicalBatch, with_arm  # noqa: E402
+from burnside.envs.gymnasium_batch import as_batched  # noqa: E402
+from burnside.envs.ring import RingScenes, RingSpec, RollToGoal  # noqa: E402
+from burnside.errors import BurnsideError  # noqa: E402
+from burnside.nn import mlp  # noqa: E402
+
+SMALL_DQN = DQNConfig.preset("general", hidden=(32, 32), capacity=500, batch=16)
+SMALL_PPO = PPOConfig(hidden=(32, 32), scenes=4, rollout=16, batch=32)
+SPEC = RingSpec(6)
+
+
+@pytest.mark.parametrize("env", ["CartPole-v1", "burnside/Ring1D-v0"])
+@pytest.mark.parametrize("kind", [DQN, PPO])
+def test_the_same_two_lines(env: str, kind: type[Agent], tmp_path: Path) -> None:
+    agent = kind(env).learn(2_000)  # type: ignore[call-arg]
+    found = agent.evaluate(5)
+    log = agent.log()
+    assert found.returns.shape == (5,) and log.steps[-1] <= agent.learner.steps[0] >= 2_000
+    x = gym.make(env).reset(seed=0)[0]
+    action = agent.predict(x)
+    assert isinstance(action, int) and agent.predict(np.stack([x, x])).tolist() == [action, action]
+    again = kind(env).load(agent.save(tmp_path / "agent.npz"))  # type: ignore[call-arg]
+    assert same_arrays(agent.learner, again.learner) and np.array_equal(again.evaluate(5).returns, found.returns)
+
+
+@pytest.mark.parametrize("arm", ["baseline", "canonical", "augment"])
+@pytest.mark.parametrize("changes", [{}, {"loss": "huber", "update_every": 3}, {"target_every_steps": 25}], ids=str)
+def test_the_general_dqn_is_the_compiled_one(arm: str, changes: dict[str, object]) -> None:
+    """On rings, until rounding tips a close choice: same games, same batches, the same losses to 1e-3."""
+    config = DQNConfig(capacity=300, **changes)  # type: ignore[arg-type]
+    fast = RingDQN(config, SPEC, Member(3, arm)).play(25).log()
+    (plain,) = train([GeneralDQN(config, with_arm(RingScenes(SPEC), arm), Member(3, arm))], episodes=25)
+    slow = plain.log()
+    for name in ("returns", "lengths", "success", "steps", "updates"):
+        assert np.array_equal(getattr(fast, name)[:20], getattr(slow, name)[:20]), name
+    assert np.allclose(fast.more["epsilon"][:20], slow.more["epsilon"][:20], atol=1e-12)
+    assert np.allclose(fast.more["loss"][:20], slow.more["loss"][:20], rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["mse", "huber"])
+def test_one_update_is_the_plain_one(loss: str) -> None:
+    config = replace(SMALL_DQN, loss=loss, batch=70)
+    learner = GeneralDQN(config, as_batched("CartPole-v1"), Member(1))
+    learner.advance(Budget(steps=200))
+    net = learner.net
+    w, target = (mlp.matrices(flat, net) for flat in (learner.weights.w, learner.weights.target))
+    slots = np.random.default_rng(0).integers(0, 200, 70)
+    batch = {name: array[slots] for name, array in learner.replay._asdict().items()}
+    expected, slopes = update(w, target, batch, config)
+    rules = kernels.Rules(config.gamma, config.learning_rate, loss == "huber")
+    m, v = np.zeros((2, net.end), dtype=np.float32)
+    fresh = learner.weights._replace(w=learner.weights.w.copy(), m=m, v=v)
+    found = kernels.update(fresh, learner._grad, learner.replay, net, learner.work, slots, 1, rules)
+    assert found == pytest.approx(expected, rel=1e-4)
+    for name, grad in mlp.matrices(learner._grad, net).items():
+        assert np.allclose(grad, slopes[name], atol=2e-5), name
+    assert not np.array_equal(fresh.w, learner.weights.w)
+
+
+def learner(kind: str, scenes: int = 1) -> GeneralDQN | GeneralPPO:
+    env = as_batched("CartPole-v1")
+    return GeneralDQN(SMALL_DQN, env, Member(2), scenes) if kind == "dqn" else GeneralPPO(SMALL_PPO, env, [2])
+
+
+@pytest.mark.parametrize(("kind", "scenes"), [("dqn", 1), ("dqn", 3), ("ppo", 4)])
+def test_gymnasium_environments_resume_to_the_same_bits(kind: str, scenes: int, tmp_path: Path) -> None:
+    """In the middle of episodes: the actions so far are played again."""
+    one, two = learner(kind, scenes), learner(kind, scenes)
+    for steps in (150, 400):
+        train([one], steps=steps)
+    train([two], steps=150)
+    save(two, tmp_path / "x.npz")
+    three = load(learner(kind, scenes), tmp_path / "x.npz")
+    train([three], steps=400)
+    assert same_arrays(one, three) and not same_arrays(one, two) and same_log(one.log(), three.log())
+
+
+def test_a_form_as_arm_goes_through_the_wrapper_and_back() -> None:
+    """A canonical form on a Gymnasium environment is ``CanonicalEnv``; actions are undone in predict as well."""
+    mirror = Mirror()
+    agent = DQN("CartPole-v1", SMALL_DQN, arm=mirror).learn(300)
+    x = np.array([0.5, -0.2, -0.03, 0.4], dtype=np.float32)
+    assert agent.predict(x) == 1 - agent.predict(-x)
+    env = CanonicalEnv(gym.make("CartPole-v1"), mirror)
+    shown, _ = env.reset(seed=1)
+    assert shown[0] >= 0 and "canonical Mirror" in agent.learner.env.name  # type: ignore[attr-defined]
+
+
+class Mirror:
+    """CartPole reflected: all four numbers change sign, and the two actions change places."""
+
+    def __call__(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        g = np.where(np.asarray(x)[..., 0] < 0, -1, 1)
+        return self.act(g, x), g
+
+    def act(self, g: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return np.asarray(x) * np.asarray(g)[..., None]
+
+    def undo(self, action: np.ndarray, g: np.ndarray) -> np.ndarray:
+        return np.where(np.asarray(g) < 0, 1 - np.asarray(action), action)
+
+
+def test_the_fast_learner_is_chosen_for_rings_only() -> None:
+    assert isinstance(DQN("burnside/Ring1D-v0").learner, RingDQN)
+    assert isinstance(DQN("burnside/Ring1D-v0", DQNConfig(hidden=(48, 48))).learner, GeneralDQN)
+    other = DQN("burnside/Ring1D-v0", arm=RollToGoal(10))  # a form of the user's: the general way
+    assert isinstance(other.learner, GeneralDQN) and isinstance(other.learner.env, CanonicalBatch)
+    pytest.importorskip("torch")
+    from burnside.agents.dqn import RingDQNTorch
+
+    assert isinstance(DQN("burnside/Ring1D-v0", arm="equivariant").learner, RingDQNTorch)
+    many = gym.make_vec("CartPole-v1", num_envs=3)
+    assert DQN(many).learner.scenes == 3 and PPO(many).learner.config.scenes == 3  # type: ignore[attr-defined]
+
+
+def test_seeds_of_one_ppo_are_those_seeds_alone() -> None:
+    together = PPO("burnside/Ring1D-v0", SMALL_PPO, seed=[4, 9]).learn(300)
+    alone = PPO("burnside/Ring1D-v0", SMALL_PPO, seed=9).learn(300)
+    assert same_log(together.log(1), alone.log(0))
+
+
+def test_bad_requests() -> None:
+    with pytest.raises(BurnsideError, match="not discrete"):
+        DQN("Pendulum-v1")
+    with pytest.raises(BurnsideError, match="multiples of 16"):
+        DQN("CartPole-v1", DQNConfig(hidden=(20, 20)))
+    with pytest.raises(BurnsideError, match="declares no canonical form"):
+        DQN("CartPole-v1", arm="canonical")
+    with pytest.raises(BurnsideError, match="declares no symmetry"):
+        PPO("CartPole-v1", arm="augment")
+    with pytest.raises(BurnsideError, match="unknown arm"):
+        PPO("CartPole-v1", arm="canonicl")
+    with pytest.raises(BurnsideError, match="give one of them"):
+        DQN("burnside/Ring1D-v0").learn()
+
+
+@pytest.mark.probe
+@pytest.mark.parametrize("kind", [DQN, PPO])
+def test_both_learn_to_balance_the_pole(kind: type[Agent]) -> None:
+    agent = kind("CartPole-v1", seed=0).learn(25_000)  # type: ignore[call-arg]
+    assert agent.evaluate(20).returns.mean() > 150  # a random policy lasts 22 steps; DQN swings between 200 and 500
