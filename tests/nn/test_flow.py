@@ -319,7 +319,7 @@ def test_bad_settings(changes: dict[str, object], message: str) -> None:
 
 
 def test_bad_requests() -> None:
-    with pytest.raises(BurnsideError, match="flow preset"):
+    with pytest.raises(BurnsideError, match="FlowConfig preset"):
         FlowConfig.preset("papr")
     policy = policy_of(replace(MLP, sigma=0.0))
     with pytest.raises(BurnsideError, match="sigma > 0"):
