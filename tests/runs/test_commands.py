@@ -4,7 +4,7 @@ import io
 import json
 import sys
 import types
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,8 @@ from burnside.runs.folder import Progress
 
 
 @dataclass(frozen=True)
-class ToyExperiment:
-    job: ToyJob = field(default_factory=lambda: ToyJob(50))
+class ToyExperiment(ToyJob):
+    steps: int = 50
 
     def table(self, folder: Path, allow_missing: bool) -> list[dict[str, Any]]:
         rows = read_results(folder, allow_missing=allow_missing).rows
@@ -34,7 +34,7 @@ class ToyExperiment:
 def registry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     module = types.ModuleType("burnside.experiments.registry")
-    toys = {"toy": ToyExperiment(), "broken": ToyExperiment(ToyJob(50, fail=(1,)))}
+    toys = {"toy": ToyExperiment(), "broken": ToyExperiment(50, fail=(1,))}
     module.EXPERIMENTS = toys  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "burnside.experiments.registry", module)
 
