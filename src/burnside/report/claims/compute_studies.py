@@ -153,7 +153,7 @@ def ring3d_compute() -> Figures:
 @computation
 def cube_compute() -> Figures:
     """States per second of value iteration in the committed study, and the size of the paper's runs beside it."""
-    from burnside.agents.davi import DaviConfig
+    from burnside.agents.cube_values import DaviConfig
     from burnside.experiments.cube.config import EPOCH_STATES, PRESETS
 
     spent = [
