@@ -53,7 +53,7 @@ BROWSERS := chromium
 COMPILE  := $(PYTHON) -P src/burnside/cli/tools.py compiler
 COMPILERS := gcc libc6-dev linux-libc-dev python3-dev
 
-.PHONY: browser test-robot help install reproduce test test-all bench docs lint format constraints clean check-docs
+.PHONY: browser test-robot help install reproduce test test-all bench pages docs lint format constraints clean check-docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -85,6 +85,9 @@ bench: $(STAMP) ## every benchmark, peers included, into benchmarks/RESULTS.md
 
 browser: ## make sure that there is a browser that works for the tests of the report: install Debian's chromium if not
 	@$(PYTHON_CHECK); $(NEED) '$(BROWSERS)' $(BROWSE) || echo "the tests that need a browser are skipped" >&2
+
+pages: $(STAMP) ## write the tables and figures of docs/experiments again, from results/
+	$(BIN)/python -m burnside.report.pages docs
 
 docs: $(STAMP) ## build the documentation into site/
 	$(BIN)/python -m mkdocs build --strict --site-dir site

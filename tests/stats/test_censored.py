@@ -95,6 +95,11 @@ def test_means_have_students_intervals() -> None:
         assert found.high == pytest.approx(200 + 4.303 * 100 / math.sqrt(3), abs=0.1)
 
 
+def test_a_restricted_mean_does_not_exceed_its_horizon() -> None:
+    found = Times(tuple(range(4)), (900, 1000, 1000, 1000), (True, False, False, False)).restricted_mean()
+    assert found.value == 975 and found.high == 1000
+
+
 def test_a_restricted_mean_is_not_cut_at_the_shortest_of_several_budgets() -> None:
     """Environment steps after 10 000 episodes are not censored times: the 'mean' of these was their minimum."""
     steps = (187409, 226077, 202151, 206128, 182063, 243371, 195075, 261473, 164124, 170267)

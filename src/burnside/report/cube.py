@@ -10,9 +10,8 @@ from burnside.experiments.cube.analysis import by_depth, curves, label_errors, t
 from burnside.report.page import Page
 from burnside.report.parts import Report, run_sweep
 from burnside.report.plots import Plot, plot
-from burnside.report.tables import number, plus_minus
+from burnside.report.tables import number, plus_minus, with_limits
 from burnside.runs import Results, committed, read_results
-from burnside.stats import bound_text
 
 __all__ = ["cube_part", "curve_plot", "depth_plot", "label_plot", "show", "worth_text"]
 
@@ -90,14 +89,7 @@ def _error(row: dict[str, Any]) -> str:
 
 def worth_text(row: dict[str, Any]) -> str:
     """What an arm is worth in labels, for people: of a bound its confidence limit, where there is one."""
-    low, high, bound = row["worth_low"], row["worth_high"], row["worth_bound"]
-    if bound:
-        limit = low if bound == "at least" else high
-        return bound_text(row["worth"] if limit is None else limit, bound, 1)
-    if low is None and high is None:
-        return f"{row['worth']:.1f}"
-    ends = ("?" if end is None else f"{end:.1f}" for end in (low, high))
-    return f"{row['worth']:.1f} ({'–'.join(ends)})"
+    return with_limits(row["worth"], row["worth_low"], row["worth_high"], row["worth_bound"])
 
 
 def _label_cells(row: dict[str, Any]) -> list[object]:

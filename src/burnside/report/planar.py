@@ -12,9 +12,9 @@ from burnside.experiments.planar.config import ARMS
 from burnside.report.page import Page
 from burnside.report.parts import Report, run_sweep
 from burnside.report.plots import Plot, plot
-from burnside.report.tables import number
+from burnside.report.tables import number, with_limits
 from burnside.runs import Results, committed, read_results
-from burnside.stats import Ratio, bound_text
+from burnside.stats import Ratio
 
 __all__ = ["finetune_plot", "imitation_plot", "planar_part", "ratio_text", "saving_text", "show", "spread_plot"]
 
@@ -101,13 +101,7 @@ def saving_text(row: dict[str, Any]) -> str:
     """How many times as many demonstrations the world's frame needs, for people."""
     if row["saving"] is None:
         return "–"
-    low, high, bound = row["saving_low"], row["saving_high"], row["saving_bound"]
-    if bound:
-        limit = low if bound == "at least" else high
-        return bound_text(row["saving"] if limit is None else limit, bound, 1)
-    if low is None and high is None:
-        return f"{row['saving']:.1f}"
-    return f"{row['saving']:.1f} ({'–'.join('?' if end is None else f'{end:.1f}' for end in (low, high))})"
+    return with_limits(row["saving"], row["saving_low"], row["saving_high"], row["saving_bound"])
 
 
 def _ppo_cells(row: dict[str, Any]) -> list[object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -211,16 +212,23 @@ def curves_plot(results: Results, suffix: str = "", window: int = 100) -> Plot:
     return plot(f"curves-ring1d{suffix}", caption, draw, headers, rows, size=(9, height))
 
 
-def returns_plot(results: Results, suffix: str = "") -> Plot:
-    """Does training go on to help? The return in each tenth of the budget, on a linear axis, with 95 % bands."""
-    found = {key: mean_band(parts) for key, parts in returns_by_part(results).items()}
+def returns_plot(results: Results, suffix: str = "", only: Sequence[int] = ()) -> Plot:
+    """Does training go on to help? The return in each tenth of the budget, on a linear axis, with 95 % bands.
+
+    Args:
+        results: of the sweep.
+        suffix: of the name.
+        only: these sizes; all of them if empty.
+    """
+    chosen = {key: parts for key, parts in returns_by_part(results).items() if not only or key[0] in only}
+    found = {key: mean_band(parts) for key, parts in chosen.items()}
     budgets = {(int(r["n"]), str(r["condition"])): int(r["episodes"]) for r in results.rows}
     targets = {int(r["n"]): 0.95 * float(r["optimum"]) for r in results.rows}
     sizes = sorted({n for n, _ in found})
     ends = {key: np.arange(1, PARTS + 1) * budgets[key] // PARTS for key in found}
 
     def draw(figure: Any) -> None:
-        across = max(1, min(3, len(sizes)))
+        across = max(1, min(2 if len(sizes) == 4 else 3, len(sizes)))
         down = max(1, -(-len(sizes) // across))
         panels = figure.subplots(down, across, squeeze=False)
         for k, n in enumerate(sizes):
@@ -232,6 +240,10 @@ def returns_plot(results: Results, suffix: str = "") -> Plot:
                     axes.fill_between(x, band.low, band.high, color=colour, alpha=0.15, linewidth=0)
             axes.axhline(targets[n], color="#5c6670", linestyle=":", linewidth=1)
             axes.set_title(f"N = {n}", fontsize=9, loc="left")
+            if k % across == 0:
+                axes.set_ylabel("training return")
+            if k >= len(sizes) - across:
+                axes.set_xlabel("episodes")
         for k in range(len(sizes), down * across):
             panels[k // across][k % across].axis("off")
         if sizes:
@@ -247,7 +259,7 @@ def returns_plot(results: Results, suffix: str = "") -> Plot:
         for end, *point in zip(ends[n, condition], *band, strict=True)
     ]
     headers = ("n", "condition", "episodes", "return", "low", "high")
-    height = 2.2 * max(1, -(-len(sizes) // 3)) + 0.4
+    height = 2.2 * max(1, -(-len(sizes) // (2 if len(sizes) == 4 else 3))) + 0.4
     single = len({r["seed"] for r in results.rows}) < 2
     mark = "single seed" if single else None
     return plot(f"returns-ring1d{suffix}", caption, draw, headers, rows, size=(9, height), watermark=mark)

@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from burnside.stats import bound_text
 from burnside.theory import Audit, Size
 
-__all__ = ["Row", "audit_rows", "bound_rows", "number", "plus_minus", "span", "whole"]
+__all__ = [
+    "Row",
+    "audit_rows",
+    "between",
+    "bound_rows",
+    "markdown",
+    "number",
+    "plus_minus",
+    "spaced",
+    "span",
+    "three_digits",
+    "whole",
+    "with_error",
+    "with_interval",
+    "with_limits",
+]
 
 
 class Row(NamedTuple):
@@ -36,10 +53,19 @@ def span(low: float | None, high: float | None) -> str:
     """An interval for people; a dash where there is none.
 
     >>> span(1.234, 5.678), span(1.0, math.inf), span(math.nan, math.nan), span(None, 2.0)
-    ('1.23–5.68', '1–∞', '–', '–')
+    ('1.23–5.68', '1.00–∞', '–', '–')
     """
     ends = [x for x in (low, high) if x is not None and not math.isnan(x)]
-    return "–".join(number(x) if math.isinf(x) else f"{x:.3g}" for x in ends) if len(ends) == 2 else "–"
+    return "–".join(number(x) if math.isinf(x) else three_digits(x) for x in ends) if len(ends) == 2 else "–"
+
+
+def three_digits(x: float) -> str:
+    """A number with three significant digits, zeros included.
+
+    >>> three_digits(1.301), three_digits(215.2), three_digits(36.0)
+    ('1.30', '215', '36.0')
+    """
+    return f"{x:#.3g}".removesuffix(".")
 
 
 def plus_minus(mean: float | None, se: float | None) -> str:
@@ -58,6 +84,66 @@ def whole(n: int | None) -> str:
     if n is None:
         return "unknown"
     return str(n) if n < 10**12 else f"10^{math.log10(n):.1f}"
+
+
+def markdown(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table.
+
+    >>> print(markdown(["N", "mean"], [["5", "1.2"]]))
+    | N | mean |
+    | --- | --- |
+    | 5 | 1.2 |
+    """
+    lines = [headers, ["---"] * len(headers), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def spaced(value: float | None, digits: int = 0) -> str:
+    """A number with spaces between thousands and a real minus; a dash for None.
+
+    >>> spaced(203813.8), spaced(-4028.31, 1), spaced(None), spaced(-0.01, 1)
+    ('203 814', '−4 028.3', '–', '0.0')
+    """
+    if value is None:
+        return "–"
+    text = f"{value:,.{digits}f}".replace(",", " ")
+    return text.removeprefix("-") if not text.strip("-0. ") else text.replace("-", "−")
+
+
+def with_error(value: float | None, error: float | None, digits: int = 1) -> str:
+    """A mean ± its standard error."""
+    return spaced(value, digits) + ("" if value is None or error is None else f" ± {spaced(error, digits)}")
+
+
+def between(low: float | None, high: float | None, digits: int = 1) -> str:
+    """An interval; a dash if there is none."""
+    if low is None or high is None:
+        return "–"
+    return f"{spaced(low, digits)}{' … ' if min(low, high) < 0 else '–'}{spaced(high, digits)}"
+
+
+def with_interval(value: float | None, low: float | None, high: float | None, *, digits: int = 1) -> str:
+    """A value and, in brackets, its interval."""
+    if value is None or low is None or high is None:
+        return spaced(value, digits)
+    return f"{spaced(value, digits)} ({between(low, high, digits)})"
+
+
+def with_limits(value: float, low: float | None, high: float | None, bound: str, digits: int = 1) -> str:
+    """A value with its interval, of which a limit may be unknown; of a bound the limit alone, where there is one.
+
+    >>> with_limits(7.9, 6.2, 9.7, ""), with_limits(36.4, 15.38, None, ""), with_limits(30.0, 26.33, None, "at least")
+    ('7.9 (6.2–9.7)', '36.4 (at least 15.3)', 'at least 26.3')
+    """
+    limit = low if bound == "at least" else high if bound == "at most" else None
+    if bound:
+        return bound_text(value if limit is None else limit, bound, digits)
+    if low is not None and high is not None:
+        return with_interval(value, low, high, digits=digits)
+    if low is None and high is None:
+        return spaced(value, digits)
+    known = bound_text(low, "at least", digits) if low is not None else bound_text(float(high or 0), "at most", digits)
+    return f"{spaced(value, digits)} ({known})"
 
 
 def audit_rows(found: Audit) -> list[Row]:

@@ -236,7 +236,7 @@ class Times:
         """Mean of min(time, τ): the area under the Kaplan–Meier curve up to τ, by default the horizon.
 
         The standard error is Greenwood's with the factor n/(n − 1), so that without censoring before τ it is that of
-        the plain mean of min(time, τ); the interval is Student's.
+        the plain mean of min(time, τ); the interval is Student's, and ends at τ where runs are censored.
 
         >>> Times((0, 1), (10, 20), (True, True)).restricted_mean()
         Estimate(value=15.0, se=5.0, low=-48.53..., high=78.53...)
@@ -265,7 +265,8 @@ class Times:
         events = at_risk * (1 - curve.survival[keep] / before)
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = np.where(at_risk - events > 1e-9, after**2 * events / (at_risk * (at_risk - events)), 0.0)
-        return _estimate(float(areas.sum()), float(np.sqrt(terms.sum() * n / (n - 1))), n, level)
+        found = _estimate(float(areas.sum()), float(np.sqrt(terms.sum() * n / (n - 1))), n, level)
+        return found if found.high is None or not self.censored else found._replace(high=min(found.high, tau))
 
     def summary(self, budget: int | None = None) -> dict[str, Any]:
         """The columns of a table of times, in plain values; None where a number would not be honest."""

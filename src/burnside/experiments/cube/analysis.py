@@ -16,7 +16,7 @@ from burnside.experiments.cube.config import PAPER
 from burnside.runs import Results, read_results
 from burnside.stats import Interval, crossing, difference, mean_band, mean_interval, rate_over_seeds
 
-__all__ = ["Curve", "Worth", "by_depth", "curves", "label_errors", "solve_rates", "table", "worth"]
+__all__ = ["Curve", "Worth", "baseline_by_size", "by_depth", "curves", "label_errors", "solve_rates", "table", "worth"]
 
 
 def _of(results: Results, **wanted: Any) -> list[dict[str, Any]]:
@@ -77,15 +77,14 @@ def _davi_row(davi: Sequence[Mapping[str, Any]], n: int, arm: str, states: int, 
     base = [r for r in davi if (r["n"], r["arm"], r["states"]) == (n, "baseline", states)]
     row = _EMPTY | {"kind": "davi", "n": n, "arm": arm, "states": states, "seeds": len(rows)} | _error(rows)
     row["shared"] = shared if arm == "equivariant" and shared else None
-    rates = {int(r["seed"]): 100.0 * r["beam_solved"] / r["beam_tried"] for r in rows}
+    rates = _beam_rates(rows)
     sd = float(np.std(list(rates.values()), ddof=1)) if len(rows) > 1 else None
     lengths = [r["beam_length"] for r in rows if r["beam_length"] is not None]
     paper = PAPER.get((n, arm), (None, None))
     row |= _per_cent("greedy", rows) | _per_cent("beam", rows, "solved")
     if arm != "baseline" and {int(r["seed"]) for r in rows} & {int(r["seed"]) for r in base}:
-        theirs = {int(r["seed"]): 100.0 * r["beam_solved"] / r["beam_tried"] for r in base}
         row |= _columns("rmse_gap", difference(_errors(rows), _errors(base), paired=True))
-        row |= _columns("solved_gap", difference(rates, theirs, paired=True))
+        row |= _columns("solved_gap", difference(rates, _beam_rates(base), paired=True))
     return row | {
         "solved_sd": sd,
         "solved_se": None if sd is None else sd / math.sqrt(len(rows)),
@@ -209,6 +208,31 @@ def by_depth(results: Results, n: int, kind: str = "davi") -> dict[str, dict[str
             "greedy": mean(rate),
         }
     return out
+
+
+def baseline_by_size(results: Results) -> list[tuple[int, int, Interval, Interval]]:
+    """Does the baseline get worse with larger cubes? N, seeds, and what error and per cent solved are more than at 3.
+
+    Welch's t: cubes of different sizes share no states.
+    """
+    found = {
+        n: rows for n in range(3, 10) if (rows := [r for r in _of(results, kind="davi", n=n) if r["arm"] == "baseline"])
+    }
+    three = found.pop(3, [])
+    return [
+        (
+            n,
+            len(rows),
+            difference(_errors(rows), _errors(three)),
+            difference(_beam_rates(rows), _beam_rates(three)),
+        )
+        for n, rows in found.items()
+        if three
+    ]
+
+
+def _beam_rates(rows: Sequence[Mapping[str, Any]]) -> dict[int, float]:
+    return {int(r["seed"]): 100.0 * r["beam_solved"] / r["beam_tried"] for r in rows}
 
 
 def solve_rates(results: Results) -> list[dict[str, Any]]:

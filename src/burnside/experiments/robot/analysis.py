@@ -11,15 +11,15 @@ import numpy as np
 from burnside._types import FloatArray, IntArray
 from burnside.experiments.robot.config import ARMS, OBSERVATIONS
 from burnside.runs import Results, read_results
-from burnside.stats import mean_interval, rate_over_seeds
+from burnside.stats import difference, mean_interval, rate_over_seeds
 
 __all__ = ["Curve", "finetune_curves", "table", "training_curves"]
 
 _EMPTY: dict[str, Any] = dict.fromkeys(
     [
         "kind", "task", "observation", "arm", "demos", "seeds", "scenes", "successes", "success", "success_low",
-        "success_high", "inside_gate", "before", "before_low", "before_high", "gain", "gain_low", "gain_high",
-        "training", "env_steps",
+        "success_high", "gap", "gap_low", "gap_high", "inside_gate", "before", "before_low", "before_high", "gain",
+        "gain_low", "gain_high", "training", "env_steps",
     ]
 )  # fmt: skip
 _KEYS = ("task", "observation", "demos", "arm")
@@ -42,6 +42,7 @@ def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
 
     ``success`` is pooled over the seeds; its interval (``success_low``, ``success_high``) is Wilson's with seeds as the
     unit, since a seed's policy plays its episodes its own way. All play the same held-out scenes, so it is about those.
+    ``gap`` is success minus that of the world's frame with the same observation and demonstrations (Welch's t).
     Fine-tuning also has success ``before``, the ``gain`` (run by run, Student's interval), and in ``training`` the
     share of successes, noise included, in the last quarter of its training episodes. A single seed has no interval.
     """
@@ -62,6 +63,11 @@ def _imitation_row(results: Results, key: tuple[Any, ...]) -> dict[str, Any]:
     row = _EMPTY | {"kind": "imitation", **dict(zip(_KEYS, key, strict=True)), "seeds": len(rows)}
     row |= {"scenes": int(rows[0]["scenes"]), "successes": sum(int(r["successes"]) for r in rows)}
     row["inside_gate"] = sum(bool(r["gate"]) for r in rows)
+    world = _of(results, (*key[:-1], "world"))
+    if world and key[-1] != "world":
+        mine, theirs = ({int(r["seed"]): r["successes"] / r["scenes"] for r in side} for side in (rows, world))
+        gap = difference(mine, theirs)
+        row |= {"gap": gap.value, "gap_low": gap.low, "gap_high": gap.high}
     return row | _pooled("success", rows, "successes")
 
 

@@ -1,0 +1,453 @@
+"""The tables and pictures of the documentation that come from committed results: one function each.
+
+A block is a table, or a sentence full of numbers; :mod:`burnside.report.pages` puts them into the pages.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from burnside.errors import UnreadableFile
+from burnside.report.cube import worth_text
+from burnside.report.mistakes import limits_text
+from burnside.report.planar import ratio_text, saving_text
+from burnside.report.plots import Plot
+from burnside.report.tables import between, markdown, number, spaced, three_digits, with_error, with_interval
+from burnside.runs import Results, committed, read_results
+
+__all__ = ["BLOCKS", "FIGURES"]
+
+#: By name, what can stand in a block of a page.
+BLOCKS: dict[str, Callable[[], str]] = {}
+#: By file name, the pictures.
+FIGURES: dict[str, Callable[[], Plot]] = {}
+
+
+def block(name: str) -> Callable[[Callable[[], str]], Callable[[], str]]:
+    """Register a function as the maker of a block."""
+
+    def register(function: Callable[[], str]) -> Callable[[], str]:
+        BLOCKS[name] = cache(function)
+        return function
+
+    return register
+
+
+def _per_cent(row: Mapping[str, Any], name: str, digits: int = 1, value: str = "_mean") -> str:
+    ends = (row[f"{name}{value}"], row[f"{name}_low"], row[f"{name}_high"])
+    return with_interval(*(None if end is None else 100 * end for end in ends), digits=digits)
+
+
+def _folder(experiment: str) -> Path:
+    found = committed(experiment)
+    if found is None:
+        raise UnreadableFile(f"there are no committed results of {experiment} here")
+    return found
+
+
+@cache
+def _results(experiment: str) -> Results:
+    return read_results(_folder(experiment))
+
+
+@cache
+def _rows(experiment: str) -> tuple[dict[str, Any], ...]:
+    from burnside.experiments.registry import EXPERIMENTS
+
+    return tuple(EXPERIMENTS[experiment].table(_folder(experiment), False))
+
+
+# ---------------------------------------------------------------------- the 1D game
+
+
+def _conditions(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    order = ("baseline", "canonical", "augment", "equivariant")
+    return sorted(rows, key=lambda row: (row["n"], order.index(row["condition"])))
+
+
+@block("ring1d-times")
+def _ring1d_times() -> str:
+    from burnside.experiments.ring1d.analysis import by_rule
+
+    rules = by_rule(_folder("ring1d"))
+    other = {rule: {(r["n"], r["condition"]): r for r in rows} for rule, rows in rules.items()}
+
+    def under(rule: str, row: Mapping[str, Any]) -> str:
+        found = other[rule][row["n"], row["condition"]]
+        return f"{spaced(found['restricted_mean'])} ({found['seeds'] - found['censored']}/{found['seeds']})"
+
+    return markdown(
+        ["N", "condition", "ours, mean ± SE", "95 %", "restricted mean", "paper", "solved",
+         "environment steps, mean ± SE", "90 % rule", "greedy rule"],
+        [
+            [
+                str(row["n"]),
+                row["condition"],
+                with_error(row["mean"], row["se"]),
+                between(row["mean_low"], row["mean_high"], 0),
+                spaced(row["restricted_mean"]),
+                with_error(row["paper_mean"], row["paper_se"]),
+                f"{row['seeds'] - row['censored']}/{row['seeds']}",
+                ("≥ " if row["censored"] else "") + with_error(row["steps_mean"], row["steps_se"], 0),
+                under("train90", row),
+                under("greedy95", row),
+            ]
+            for row in _conditions(_rows("ring1d"))
+        ],
+    )  # fmt: skip
+
+
+@block("ring1d-ratios")
+def _ring1d_ratios() -> str:
+    from burnside.experiments.ring1d.analysis import ratios
+
+    rules = {"95 % rule": "train95", "90 % rule": "train90", "greedy rule": "greedy95"}
+    found = {name: ratios(_results("ring1d"), rule) for name, rule in rules.items()}
+    sizes = list(found["95 % rule"])
+    return markdown(["N", *found], [[str(n), *(by_size[n].text() for by_size in found.values())] for n in sizes])
+
+
+@block("ring1d-growth")
+def _ring1d_growth() -> str:
+    from burnside.experiments.ring1d.analysis import growth
+
+    words = []
+    for condition, name in (("baseline", "the baseline (N ≤ 30)"), ("canonical", "the canonical agent (N ≤ 50)")):
+        slope = growth(_results("ring1d"), condition)
+        assert slope is not None
+        words.append(f"N^{with_interval(slope.exponent, slope.low, slope.high, digits=2)} for {name}")
+    return f"Over the sizes that every seed solved, episodes grow as {' and as '.join(words)}."
+
+
+@block("ring1d-returns")
+def _ring1d_returns() -> str:
+    chosen = [row for row in _conditions(_rows("ring1d")) if row["n"] >= 30]
+    return markdown(
+        ["N", "condition", *(str(k) for k in range(1, 11)), "last − fifth tenth"],
+        [
+            [
+                str(row["n"]),
+                row["condition"],
+                *(spaced(value, 1) for value in row["returns"]),
+                with_interval(row["late_change"], row["late_change_low"], row["late_change_high"]),
+            ]
+            for row in chosen
+        ],
+    )
+
+
+def _ring1d_figure() -> Plot:
+    from burnside.report.ring1d import returns_plot
+
+    return returns_plot(_results("ring1d"), only=(30, 35, 40, 50))
+
+
+FIGURES["returns-ring1d.svg"] = cache(_ring1d_figure)
+
+
+# ---------------------------------------------------------------------- the 3D game
+
+
+@block("ring3d-final")
+def _ring3d_final() -> str:
+    def score(row: Mapping[str, Any], name: str) -> str:
+        return "" if row[f"{name}_mean"] is None else with_error(row[f"{name}_mean"], row[f"{name}_se"])
+
+    def line(row: Mapping[str, Any]) -> list[str]:
+        learned = row["seeds"] is not None
+        return [
+            row["algorithm"].upper() if learned else row["algorithm"],
+            row["condition"] or "",
+            row["encoder"] or "",
+            str(row["episodes"] or ""),
+            score(row, "greedy"),
+            between(row["greedy_low"], row["greedy_high"]) if learned else "",
+            score(row, "sampled"),
+            between(row["sampled_low"], row["sampled_high"]) if learned else "",
+            score(row, "late"),
+            f"{100 * row['solved']:.0f} %",
+            "" if row["cells"] is None else f"{row['cells']:.0f}",
+            with_error(row["paper_mean"], row["paper_se"], 2) if learned else "",
+        ]
+
+    return markdown(
+        ["algorithm", "condition", "encoder", "episodes", "greedy", "95 %", "sampled", "95 %", "last 5 greedy",
+         "solved", "cells", "the paper"],
+        [line(row) for row in _rows("ring3d")],
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------------- the cube
+
+
+@block("cube-labels")
+def _cube_labels() -> str:
+    lines, last = [], None
+    for row in (row for row in _rows("cube") if row["kind"] == "labels"):
+        lines.append(
+            [
+                "" if row["labels"] == last else spaced(row["labels"]),
+                row["arm"],
+                spaced(row["distinct_inputs"]),
+                with_error(row["rmse"], row["rmse_se"], 3),
+                between(row["rmse_low"], row["rmse_high"], 3),
+                "–" if row["worth"] is None else worth_text(row),
+            ]
+        )
+        last = row["labels"]
+    return markdown(["labels", "arm", "distinct inputs", "RMSE", "95 %", "worth in labels"], lines)
+
+
+def _values(row: Mapping[str, Any], name: str, digits: int) -> str:
+    return with_interval(row[f"{name}_mean"], row[f"{name}_low"], row[f"{name}_high"], digits=digits)
+
+
+def _gap(row: Mapping[str, Any], name: str, digits: int) -> str:
+    return with_interval(row[name], row[f"{name}_low"], row[f"{name}_high"], digits=digits)
+
+
+@block("cube-davi")
+def _cube_davi() -> str:
+    return markdown(
+        ["N", "arm", "seeds", "RMSE", "95 %", "greedy, %", "beam, % (mean ± SD)", "± SE", "95 %", "length", "paper, %"],
+        [
+            [
+                str(row["n"]),
+                row["arm"],
+                str(row["seeds"]),
+                with_error(row["rmse"], row["rmse_se"], 3),
+                between(row["rmse_low"], row["rmse_high"], 3),
+                _values(row, "greedy", 1),
+                with_error(row["solved_mean"], row["solved_sd"]),
+                spaced(row["solved_se"], 1),
+                between(row["solved_low"], row["solved_high"]),
+                spaced(row["solution_length"], 1),
+                with_error(row["paper_mean"], row["paper_se"]),
+            ]
+            for row in _rows("cube")
+            if row["kind"] == "davi"
+        ],
+    )
+
+
+@block("cube-gaps")
+def _cube_gaps() -> str:
+    return markdown(
+        ["N", "arm", "seeds", "RMSE minus the baseline's", "beam, points minus the baseline's"],
+        [
+            [str(row["n"]), row["arm"], str(row["seeds"]), _gap(row, "rmse_gap", 3), _gap(row, "solved_gap", 1)]
+            for row in _rows("cube")
+            if row["kind"] == "davi" and row["rmse_gap"] is not None
+        ],
+    )
+
+
+@block("cube-sizes")
+def _cube_sizes() -> str:
+    from burnside.experiments.cube.analysis import baseline_by_size
+
+    return markdown(
+        ["baseline at", "seeds", "RMSE minus that at N = 3", "beam, points minus those at N = 3"],
+        [
+            [f"N = {n}", str(seeds), with_interval(*error, digits=3), with_interval(*solved)]
+            for n, seeds, error, solved in baseline_by_size(_results("cube"))
+        ],
+    )
+
+
+# ---------------------------------------------------------------------- planar
+
+
+def _planar(kind: str) -> list[dict[str, Any]]:
+    return [row for row in _rows("planar") if row["kind"] == kind]
+
+
+_ANGLES = {0.0: "0", 1.57: "π/2", 3.14: "π"}
+
+
+@block("planar-ppo")
+def _planar_ppo() -> str:
+    by_spread: dict[tuple[float, float], dict[str, dict[str, Any]]] = {}
+    for row in _planar("ppo"):
+        by_spread.setdefault((row["shift"], row["turn"]), {})[row["arm"]] = row
+
+    def episodes(row: Mapping[str, Any]) -> str:
+        solved = round(row["solved"] * row["seeds"])
+        return f"{spaced(row['restricted_mean'])} ({solved} of {row['seeds']})"
+
+    arms = ("world", "relative", "robot")
+    return markdown(
+        ["L, Θ", *(f"`{arm}`" for arm in arms), "world / robot", "relative / robot"],
+        [
+            [
+                f"{shift:g}, {_ANGLES[round(turn, 2)]}",
+                *(episodes(rows[arm]) for arm in arms),
+                ratio_text(rows["world"]),
+                ratio_text(rows["relative"]),
+            ]
+            for (shift, turn), rows in sorted(by_spread.items())
+        ],
+    )
+
+
+@block("planar-imitation")
+def _planar_imitation() -> str:
+    found = {(row["task"], row["demos"], row["arm"]): row for row in _planar("imitation")}
+    arms = ("world", "relative", "robot")
+    lines, last = [], None
+    for task, demos in sorted({key[:2] for key in found}):
+        rows = [found.get((task, demos, arm)) for arm in arms]
+        lines.append(
+            [
+                "" if task == last else f"`{task}`",
+                spaced(demos),
+                *("–" if row is None else _per_cent(row, "success") for row in rows),
+                *("–" if row is None else saving_text(row) for row in rows[1:]),
+            ]
+        )
+        last = task
+    return markdown(
+        ["task", "demonstrations", *(f"`{arm}`" for arm in arms), "saving, `relative`", "saving, `robot`"], lines
+    )
+
+
+@block("planar-finetune")
+def _planar_finetune() -> str:
+    return markdown(
+        ["arm", "before, %", "after, %", "gain, points"],
+        [
+            [f"`{row['arm']}`", *(_per_cent(row, name) for name in ("before", "success", "gain"))]
+            for row in _planar("finetune")
+        ],
+    )
+
+
+# ---------------------------------------------------------------------- robot
+
+
+def _robot_imitation(observations: Sequence[str]) -> str:
+    names = {"stack-three": "stack-three", "nut-assembly": "nut assembly"}
+    sees = {"state": "poses", "cloud": "clouds", "tokens": "poses, clouds' network"}
+    lines, last = [], None
+    for row in _rows("robot"):
+        if row["kind"] != "imitation" or row["observation"] not in observations:
+            continue
+        task = f"{names[row['task']]}, {sees[row['observation']]}"
+        gap = (None if row[key] is None else 100 * row[key] for key in ("gap", "gap_low", "gap_high"))
+        lines.append(
+            [
+                "" if task == last else task,
+                str(row["demos"]),
+                f"`{row['arm']}`",
+                str(row["seeds"]),
+                f"{row['successes']} of {row['seeds'] * row['scenes']}",
+                _per_cent(row, "success", 0, ""),
+                with_interval(*gap, digits=0),
+            ]
+        )
+        last = task
+    return markdown(
+        ["imitation", "demonstrations", "frame", "seeds", "solved", "%, with 95 %", "points minus `world`"], lines
+    )
+
+
+@block("robot-clouds")
+def _robot_clouds() -> str:
+    return _robot_imitation(("cloud",))
+
+
+@block("robot-poses")
+def _robot_poses() -> str:
+    return _robot_imitation(("state", "tokens"))
+
+
+@block("robot-finetune")
+def _robot_finetune() -> str:
+    sees = {"state": "poses", "cloud": "clouds"}
+    rows = [row for row in _rows("robot") if row["kind"] == "finetune"]
+    return markdown(
+        ["fine-tuning", "from", "frame", "steps", "seeds", "before", "after", "gain, points"],
+        [
+            [
+                f"{row['task'].replace('nut-assembly', 'nut assembly')}, {sees[row['observation']]}",
+                str(row["demos"]),
+                f"`{row['arm']}`",
+                spaced(round(row["env_steps"], -3)),
+                str(row["seeds"]),
+                f"{round(row['before'] * row['seeds'] * row['scenes'])} of {row['seeds'] * row['scenes']}",
+                f"{row['successes']} of {row['seeds'] * row['scenes']}",
+                _per_cent(row, "gain", 0, ""),
+            ]
+            for row in rows
+        ],
+    )
+
+
+# ---------------------------------------------------------------------- mistakes
+
+
+def _mistakes(name: str) -> list[dict[str, str]]:
+    for top in (Path("results"), Path(__file__).resolve().parents[3] / "results"):
+        path = top / "mistakes" / f"{name}.csv"
+        if path.is_file():
+            with path.open(encoding="utf-8", newline="") as file:
+                return list(csv.DictReader(file))
+    raise UnreadableFile("there are no committed results of mistakes here")
+
+
+#: How the models are called on the page.
+_MODELS = {
+    "slip-ring(n=5) / Z": "slip-ring 5, Z₅",
+    "slip-ring(n=10) / Z": "slip-ring 10, Z₁₀",
+    "slip-ring(n=15) / Z": "slip-ring 15, Z₁₅",
+    "slip-ring(n=20) / Z": "slip-ring 20, Z₂₀",
+    "slip-ring(n=10) / D": "slip-ring 10, D₁₀",
+    "slip-ring(n=10, goal=fixed) / Z": "slip-ring 10, goal fixed in p₀",
+    "grid(n=5)": "grid 5×5, D₄",
+    "torus(n=3)": "torus 3×3, translations and D₄",
+    "hypercube(d=4)": "hypercube 4, S₄",
+    "hypercube(d=6)": "hypercube 6, S₆",
+    "river(length=5)": "symmetric RiverSwim, Z₂",
+    "river-product()": "RiverSwim³, S₃",
+}
+
+
+def _float(text: str) -> float | None:
+    return float(text) if text else None
+
+
+@block("mistakes-ratios")
+def _mistakes_ratios() -> str:
+    def cells(row: Mapping[str, str]) -> list[str]:
+        limits: dict[str, Any] = {"bound": row["bound"], "low": _float(row["low"]), "high": _float(row["high"])}
+        counts = (float(row[key]) for key in ("mistakes M", "mistakes quotient"))
+        return [
+            _MODELS[row["model"]],
+            number(float(row["scale"])),
+            *(spaced(count) if count >= 100 else three_digits(count) for count in counts),
+            three_digits(float(row["ratio"])),
+            limits_text(limits),
+            *(f"{float(row[key]):.3g}" for key in ("joint reachable", "joint", "order", "paper")),
+            f"{row['capped M']} + {row['capped quotient']}",
+        ]
+
+    return markdown(
+        ["model", "c", "M", "M̄", "ratio", "95 %", "joint reachable", "joint", "order of G", "paper", "capped"],
+        [cells(row) for row in _mistakes("mistakes")],
+    )
+
+
+@block("mistakes-growth")
+def _mistakes_growth() -> str:
+    found = {
+        row["side"]: with_interval(*(_float(row[key]) for key in ("exponent", "low", "high")), digits=2)
+        for row in _mistakes("mistakes-growth")
+    }
+    return (
+        f"Mistakes grow with the ring as N^{found['M, c = 0.3']} on M and N^{found['quotient, c = 0.3']} on M̄ between "
+        f"15 and 20 cells at c = 0.3, and as N^{found['quotient, c = 1']} on M̄ between 5 and 10 at c = 1."
+    )
