@@ -11,7 +11,7 @@ __all__: list[str] = []
 def setup_rings() -> Figures:
     """Defaults of the ring environments, of DQN and of PPO, and the plans of the presets ``paper``."""
     from burnside.agents.dqn import DQNConfig
-    from burnside.agents.ppo import PPOConfig
+    from burnside.agents.ppo import RingPPOConfig
     from burnside.envs.ring import RingSpec
     from burnside.experiments import ring1d, ring3d
 
@@ -25,7 +25,7 @@ def setup_rings() -> Figures:
         "n": [line.n, solid.n],
         "dqn_1d": DQNConfig.preset("ring1d").to_json(),
         "dqn_3d": DQNConfig.preset("ring3d").to_json(),
-        "ppo_3d": PPOConfig.preset("ring3d").to_json(),
+        "ppo_3d": RingPPOConfig.preset("ring3d").to_json(),
         "sizes": list(plan.sizes),
         "seeds": plan.seeds,
         "last_seed": max(seed for cell in ring1d.Ring1D().plan("paper") for seed in cell.seeds),
