@@ -297,6 +297,11 @@ def test_what_is_not_there_in_a_wheel_is_skipped(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr("burnside.cli.claims.shown", nothing)
     assert examine(claim, kept()).problems == ("there are no committed results of mistakes here",)
+    monkeypatch.setattr("burnside.cli.claims.shown", lambda command: __import__("burnside.nowhere"))
+    assert examine(claim, kept()).problems == ("No module named 'burnside.nowhere'",)
+    monkeypatch.setattr("burnside.cli.claims.shown", lambda command: __import__("no_such_package"))
+    assert examine(claim, kept()).skipped == "No module named 'no_such_package'"
+    monkeypatch.setattr("burnside.cli.claims.shown", nothing)
     monkeypatch.setattr("burnside.cli.claims._checkout", lambda: None)
     found = examine(claim, kept())
     assert not found.problems and found.skipped == "there are no committed results of mistakes here"

@@ -180,6 +180,8 @@ def examine(claim: Claim, before: Kept, *, paper: str | None = None, updating: b
         document = shown(claim.command)
         figures = {name: figure_at(document, path) for name, path in claim.paths.items()}
     except (MissingExtra, ImportError) as reason:
+        if isinstance(reason, ImportError) and str(reason.name).startswith("burnside"):  # ours: it must be there
+            return Finding(claim.id, {}, (*problems, str(reason)), quoted=quoted)
         return Finding(claim.id, {}, tuple(problems), str(reason), quoted)
     except BurnsideError as reason:
         if _checkout() is None and isinstance(reason, UnreadableFile):  # an installed wheel has no results

@@ -9,26 +9,26 @@ __all__: list[str] = []
 
 @computation
 def setup_rings() -> Figures:
-    """Defaults of the ring environments, of DQN and of PPO, and the plans of the presets ``paper``."""
-    from burnside.agents.dqn import DQNConfig
-    from burnside.agents.ppo import RingPPOConfig
+    """Defaults of the ring environments, and of DQN and PPO what the presets ``paper`` of both experiments use."""
     from burnside.envs.ring import RingSpec
     from burnside.experiments import ring1d, ring3d
+    from burnside.experiments.ring3d.config import Setting, agent
 
     line, solid = RingSpec(10), RingSpec(5, d=3)
     plan, plan3d = ring1d.config.PRESETS["paper"], ring3d.config.PRESETS["paper"]
+    cells = ring1d.Ring1D().plan("paper")
     return {
         "mines": [line.p_mine, solid.p_mine],
         "goal": [line.end_reward, solid.end_reward],
         "moves": [line.n_actions, solid.n_actions],
         "steps": [line.time_limit, solid.time_limit],
         "n": [line.n, solid.n],
-        "dqn_1d": DQNConfig.preset("ring1d").to_json(),
-        "dqn_3d": DQNConfig.preset("ring3d").to_json(),
-        "ppo_3d": RingPPOConfig.preset("ring3d").to_json(),
+        "dqn_1d": cells[0].config["dqn"],
+        "dqn_3d": agent(Setting("dqn", "baseline", "pool"), plan3d).to_json(),
+        "ppo_3d": agent(Setting("ppo", "baseline", "pool"), plan3d).to_json(),
         "sizes": list(plan.sizes),
         "seeds": plan.seeds,
-        "last_seed": max(seed for cell in ring1d.Ring1D().plan("paper") for seed in cell.seeds),
+        "last_seed": max(seed for cell in cells for seed in cell.seeds),
         "episodes": plan.episodes,
         "episodes_3d": plan3d.budgets["dqn"].episodes,
         "changes_3d": sum(len(budget.changes) for budget in plan3d.budgets.values()),

@@ -153,21 +153,16 @@ def ring3d_compute() -> Figures:
 @computation
 def cube_compute() -> Figures:
     """States per second of value iteration in the committed study, and the size of the paper's runs beside it."""
-    from burnside.agents.cube_values import DaviConfig
-    from burnside.experiments.cube.config import EPOCH_STATES, PRESETS
+    from burnside.experiments.cube.config import EPOCH_STATES
 
     spent = [
         (config["agent"]["states"], seconds)
         for config, seconds, _ in _cells("cube")
         if config["kind"] == "davi" and config["arm"] == "baseline"
     ]
-    longest = max(plan.agent.states for plan in PRESETS["paper"].davi)
     return {
         "states": spent[0][0],
         "states_per_second": sum(s for s, _ in spent) / sum(t for _, t in spent),
-        "deepcubea_states": DaviConfig.preset("paper").states,
         "epoch_states": EPOCH_STATES,
         "paper_states": 10_000 * EPOCH_STATES,
-        "longest_states": longest,
-        "longest_epochs": longest // EPOCH_STATES,
     }
