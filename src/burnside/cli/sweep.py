@@ -137,7 +137,7 @@ class Table:
         # intervals, flags and curves would make the table too wide to read; --json has them
         curves = {key for row in rows for key, value in row.items() if isinstance(value, list)}
         keys = dict.fromkeys(key for row in rows for key in row)
-        headers = [key for key in keys if key not in curves and not key.endswith(_DETAILS)]
+        headers = [key for key in keys if key in _LIMITS or (key not in curves and not key.endswith(_DETAILS))]
         shown = table(*headers)
         for row in rows:
             shown.add_row(*(_text(row.get(key)) for key in headers))
@@ -147,6 +147,8 @@ class Table:
         return 0
 
 
+#: A ratio of which only a bound is known is its limit, so that these are never left out.
+_LIMITS = ("ratio_low", "ratio_high")
 _DETAILS = ("_low", "_high", "restricted_se", "censored", "single_seed")
 
 

@@ -39,14 +39,14 @@ class Row(NamedTuple):
 def number(x: float | None) -> str:
     """A float for people; a dash for what is undefined.
 
-    >>> number(1.5e12), number(125000.0), number(None), number(57.142857), number(math.nan), number(-math.inf)
-    ('1.5e+12', '125000', '–', '57.14', '–', '−∞')
+    >>> number(1.5e12), number(203813.8), number(None), number(57.142857), number(math.nan), number(-math.inf)
+    ('1.5e+12', '203814', '–', '57.14', '–', '−∞')
     """
     if x is None or math.isnan(x):
         return "–"
     if not math.isfinite(x):
         return "∞" if x > 0 else "−∞"
-    return f"{x:.0f}" if x == round(x) and abs(x) < 1e9 else f"{x:.4g}"
+    return f"{x:.0f}" if abs(x) < 1e9 and (x == round(x) or abs(x) >= 1e4) else f"{x:.4g}"
 
 
 def span(low: float | None, high: float | None) -> str:

@@ -135,7 +135,8 @@ def difference(
     """Difference of two means over seeds, first minus second.
 
     Args:
-        first, second: one number per seed, by the label of the seed.
+        first: one number per seed, by the label of the seed.
+        second: likewise.
         paired: whether equal seeds belong together, such as one run before and after: the paired t over the seeds that
             both have. Otherwise Welch's t, which allows different variances and different numbers of seeds.
         level: of the interval.

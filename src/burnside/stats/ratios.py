@@ -108,7 +108,8 @@ def means_ratio(
     deviation is about their mean it covers 94 %; for heavier tails (log-normal with σ = 1) 89 to 95 %.
 
     Args:
-        first, second: one count per seed, by the label of the seed.
+        first: one count per seed, by the label of the seed.
+        second: likewise.
         level: of the interval.
         censored: how many runs of both ended before all was counted; their counts can only grow.
 
