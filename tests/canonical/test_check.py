@@ -162,7 +162,7 @@ def test_wrong_symmetries_of_stochastic_environments() -> None:
 
 
 def test_ring_with_the_board_and_the_agent_moved_in_opposite_directions() -> None:
-    """T11: App. C's (g·b)_c = b_{c+g} with q → q + g is not a symmetry of the game."""
+    """App. C's (g·b)_c = b_{c+g} with q → q + g is not a symmetry of the game."""
     right = known.ring_translations(7)
 
     def opposite(g, state):

@@ -87,7 +87,7 @@ def test_canonical_ring(name: str, n: int) -> None:
 
 
 def test_actions_are_undone_with_the_element_of_the_observation_acted_on() -> None:
-    """T11. Here the right and the wrong element nearly always differ."""
+    """Here the right and the wrong element nearly always differ."""
     inside = Clock()
     env = CanonicalEnv(inside, form())
     rng = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""``burnside audit cube``: the depth tables of the anchors, what is refused, the keys of every audit."""
+"""``burnside audit cube``: tables by depth, what is refused, the keys of every audit."""
 
 import json
 

@@ -150,7 +150,7 @@ def test_canonical_forms_shrink_a_symmetric_search_at_equal_length() -> None:
 
 
 def test_a_symmetric_ball_shrinks_by_the_order_of_the_group() -> None:
-    """To the end of layer 4: 1 + 12 + 114 + 1068 expansions raw, 1 + 1 + 5 + 25 classes (the table of the anchors)."""
+    """To the end of layer 4: 1 + 12 + 114 + 1068 expansions raw, 1 + 1 + 5 + 25 classes."""
 
     class Nowhere(CubePuzzle):
         def is_goal(self, states: np.ndarray) -> np.ndarray:

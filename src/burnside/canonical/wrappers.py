@@ -1,7 +1,7 @@
 """Gymnasium wrappers that put a canonical form, or a random group element, between an environment and any learner.
 
 The action a learner chooses refers to the canonical observation *it was shown*. It is therefore undone with the group
-element of that observation, never with that of the one that follows (trap T11); the element is computed from the
+element of that observation, never with that of the one that follows; the element is computed from the
 observation each time, so that autoresets need no special care.
 """
 
