@@ -19,7 +19,7 @@ from burnside.envs.ring import RingSpec
 from burnside.errors import UnknownName, UnreadableFile
 from burnside.experiments.registry import EXPERIMENTS
 from burnside.experiments.ring1d import PAPER, PRESETS, Ring1D
-from burnside.experiments.ring1d.analysis import by_rule, growth, ratios, returns_by_part, table, times
+from burnside.experiments.ring1d.analysis import _ratios, by_rule, growth, ratios, returns_by_part, table, times
 from burnside.experiments.ring1d.run import _row, make_learner
 from burnside.report.ring1d import curves_plot, returns_plot, times_plot
 from burnside.runs import read_results, sweep
@@ -134,13 +134,29 @@ def test_steps_at_the_end_of_the_budget_are_averaged_not_cut(smoke: Path) -> Non
 
 def test_returns_by_tenth_show_whether_training_helps(smoke: Path) -> None:
     results = read_results(smoke)
-    parts = returns_by_part(results)[5, "baseline"]
+    parts = returns_by_part(results)[5, "baseline", 150]
     columns = results.table("episodes")
     mine = (columns["condition"] == "baseline") & (columns["seed"] == 1)
     assert parts.shape == (2, 10) and parts[1, 0] == pytest.approx(columns["returns"][mine][:15].mean())
     row = table(smoke)[0]
     assert row["returns"] == pytest.approx(parts.mean(axis=0))
     assert row["late_change"] == pytest.approx((parts[:, 9] - parts[:, 4]).mean())
+
+
+def test_runs_with_another_budget_are_another_row(smoke: Path) -> None:
+    """The same seeds run longer are not more seeds, and their budgets do not mix in a restricted mean."""
+    results = read_results(smoke)
+    longer = [
+        row
+        | {"episodes": 900, "cell": "x", "train95": 400 + row["seed"], "train95_solved": row["condition"] != "baseline"}
+        for row in results.rows
+    ]
+    both = replace(results, rows=[*results.rows, *longer])
+    assert times(both, 5, "canonical").times.tolist() == [150, 150]
+    assert times(both, 5, "canonical", budget=900).times.tolist() == [400, 401]
+    assert ratios(both)[5].bound == "not decided"
+    by_budget = {budget: found.bound for (_, budget), found in _ratios(both, "train95").items()}
+    assert by_budget == {150: "not decided", 900: "at least"}
 
 
 def test_a_collapse_is_said_in_the_report(tmp_path: Path) -> None:

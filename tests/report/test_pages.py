@@ -93,7 +93,7 @@ def test_sentences_on_the_1d_game() -> None:
     from burnside.experiments.ring1d.analysis import ratios
 
     text = numbers_of("docs/experiments/ring1d.md")
-    baseline = {n: row("ring1d", n=n, condition="baseline") for n in (30, 35, 40, 50)}
+    baseline = {n: row("ring1d", n=n, condition="baseline", budget=10_000) for n in (30, 35, 40, 50)}
     steps = with_error(baseline[40]["steps_mean"], baseline[40]["steps_se"], 0)
     assert f"has taken {steps} steps when its 10 000 episodes are over" in text
     greedy = ratios(page_tables._results("ring1d"), "greedy95")

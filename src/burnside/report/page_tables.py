@@ -66,7 +66,7 @@ def _rows(experiment: str) -> tuple[dict[str, Any], ...]:
 
 def _conditions(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     order = ("baseline", "canonical", "augment", "equivariant")
-    return sorted(rows, key=lambda row: (row["n"], order.index(row["condition"])))
+    return sorted(rows, key=lambda row: (row["n"], order.index(row["condition"]), row["budget"]))
 
 
 @block("ring1d-times")
@@ -74,10 +74,10 @@ def _ring1d_times() -> str:
     from burnside.experiments.ring1d.analysis import by_rule
 
     rules = by_rule(_folder("ring1d"))
-    other = {rule: {(r["n"], r["condition"]): r for r in rows} for rule, rows in rules.items()}
+    other = {rule: {(r["n"], r["condition"], r["budget"]): r for r in rows} for rule, rows in rules.items()}
 
     def under(rule: str, row: Mapping[str, Any]) -> str:
-        found = other[rule][row["n"], row["condition"]]
+        found = other[rule][row["n"], row["condition"], row["budget"]]
         return f"{spaced(found['restricted_mean'])} ({found['seeds'] - found['censored']}/{found['seeds']})"
 
     return markdown(

@@ -94,12 +94,11 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
         if slope is not None:
             page.text(f"{condition}: episodes grow as N^{slope.exponent:.2f} ({slope.interval}).")
     rules = by_rule(folder, allow_missing=True)
-    keyed = {rule: {(r["n"], r["condition"]): r for r in rows} for rule, rows in rules.items()}
+    keyed = {rule: {(r["n"], r["condition"], r["budget"]): r for r in rows} for rule, rows in rules.items()}
     compared = [
-        [n, condition, *(number(_rounded(keyed[rule][n, condition]["restricted_mean"])) for rule in rules)]
-        for n, condition in keyed["train95"]
+        [*key, *(number(_rounded(keyed[rule][key]["restricted_mean"])) for rule in rules)] for key in keyed["train95"]
     ]
-    page.table(["N", "condition", *rules], compared, "Restricted mean under other readings of 'converged'")
+    page.table(["N", "condition", "budget", *rules], compared, "Restricted mean under other readings of 'converged'")
     for figure in (times_plot(results, suffix), curves_plot(results, suffix), returns_plot(results, suffix)):
         figure.save(out / "figures")
         page.figure(figure.svg, figure.caption)
@@ -222,10 +221,9 @@ def returns_plot(results: Results, suffix: str = "", only: Sequence[int] = ()) -
     """
     chosen = {key: parts for key, parts in returns_by_part(results).items() if not only or key[0] in only}
     found = {key: mean_band(parts) for key, parts in chosen.items()}
-    budgets = {(int(r["n"]), str(r["condition"])): int(r["episodes"]) for r in results.rows}
     targets = {int(r["n"]): 0.95 * float(r["optimum"]) for r in results.rows}
-    sizes = sorted({n for n, _ in found})
-    ends = {key: np.arange(1, PARTS + 1) * budgets[key] // PARTS for key in found}
+    sizes = sorted({n for n, _, _ in found})
+    ends = {key: np.arange(1, PARTS + 1) * key[2] // PARTS for key in found}
 
     def draw(figure: Any) -> None:
         across = max(1, min(2 if len(sizes) == 4 else 3, len(sizes)))
@@ -233,9 +231,10 @@ def returns_plot(results: Results, suffix: str = "", only: Sequence[int] = ()) -
         panels = figure.subplots(down, across, squeeze=False)
         for k, n in enumerate(sizes):
             axes = panels[k // across][k % across]
-            for (size, condition), band in found.items():
+            for key, band in found.items():
+                size, condition, _ = key
                 if size == n:
-                    x, colour = ends[size, condition], _COLOURS[condition]
+                    x, colour = ends[key], _COLOURS[condition]
                     axes.plot(x, band.value, color=colour, label=condition, marker="o", markersize=2, linewidth=1.2)
                     axes.fill_between(x, band.low, band.high, color=colour, alpha=0.15, linewidth=0)
             axes.axhline(targets[n], color="#5c6670", linestyle=":", linewidth=1)
@@ -254,9 +253,9 @@ def returns_plot(results: Results, suffix: str = "", only: Sequence[int] = ()) -
         "dotted: 95 % of the optimum, where a run counts as converged."
     )
     rows = [
-        (n, condition, int(end), *map(float, point))
-        for (n, condition), band in found.items()
-        for end, *point in zip(ends[n, condition], *band, strict=True)
+        (*key[:2], int(end), *map(float, point))
+        for key, band in found.items()
+        for end, *point in zip(ends[key], *band, strict=True)
     ]
     headers = ("n", "condition", "episodes", "return", "low", "high")
     height = 2.2 * max(1, -(-len(sizes) // (2 if len(sizes) == 4 else 3))) + 0.4

@@ -21,11 +21,19 @@ __all__ = ["PARTS", "by_rule", "growth", "ratios", "returns_by_part", "table", "
 PARTS = 10
 
 
-def times(results: Results, n: int, condition: str, rule: str = "train95") -> Times:
-    """Episodes to convergence of one row of the table, some of them censored at the budget."""
+def times(results: Results, n: int, condition: str, rule: str = "train95", *, budget: int | None = None) -> Times:
+    """Episodes to convergence of one row of the table, some of them censored at the budget.
+
+    Args:
+        results: of the sweep.
+        n: size of the ring.
+        condition: how the symmetry is used.
+        rule: when a run counts as converged.
+        budget: episodes of the runs; default the smallest there is. Runs with different budgets are never mixed.
+    """
     if rule not in RULES:
         raise UnknownName("convergence rule", rule, RULES)
-    rows = _of(results, n, condition)
+    rows = _of(results, n, condition, budget)
     return Times(
         tuple(row["seed"] for row in rows),
         np.array([row[rule] for row in rows], dtype=np.float64),
@@ -33,16 +41,24 @@ def times(results: Results, n: int, condition: str, rule: str = "train95") -> Ti
     )
 
 
-def _of(results: Results, n: int, condition: str) -> list[dict[str, Any]]:
-    return [row for row in results.rows if row["n"] == n and row["condition"] == condition]
+def _of(results: Results, n: int, condition: str, budget: int | None = None) -> list[dict[str, Any]]:
+    rows = [row for row in results.rows if row["n"] == n and row["condition"] == condition]
+    chosen = min((int(row["episodes"]) for row in rows), default=0) if budget is None else budget
+    return [row for row in rows if int(row["episodes"]) == chosen]
 
 
-def _settings(results: Results) -> list[tuple[int, str]]:
-    return sorted({(int(row["n"]), str(row["condition"])) for row in results.rows})
+def _settings(results: Results) -> list[tuple[int, str, int]]:
+    """N, condition and budget of the rows of the table."""
+    return sorted({(int(row["n"]), str(row["condition"]), int(row["episodes"])) for row in results.rows})
+
+
+def _smallest(results: Results) -> dict[tuple[int, str], int]:
+    """The smallest budget of every N and condition."""
+    return {(n, condition): budget for n, condition, budget in reversed(_settings(results))}
 
 
 def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
-    """One row per (N, condition): ours with its censoring beside the paper's mean and standard error.
+    """One row per (N, condition, budget): ours with its censoring beside the paper's mean and standard error.
 
     ``steps_…`` is the mean over seeds of the environment steps a run took until it converged, or until its episodes
     were over. Those are steps that were taken, not censored times: where runs are censored, the mean is a lower bound
@@ -53,12 +69,12 @@ def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
     minus that of the fifth, seed by seed: below zero the run gets worse with training.
     """
     results = read_results(folder, allow_missing=allow_missing)
-    compared, returns = ratios(results), returns_by_part(results)
+    compared, returns = _ratios(results, "train95"), returns_by_part(results)
     rows = _table(results, "train95")
     for row in rows:
-        n, condition = row["n"], row["condition"]
-        row |= ratio_columns(compared.get(n) if condition == "canonical" else None)
-        row |= _return_columns(returns.get((n, condition)))
+        n, condition, budget = row["n"], row["condition"], row["budget"]
+        row |= ratio_columns(compared.get((n, budget)) if condition == "canonical" else None)
+        row |= _return_columns(returns.get((n, condition, budget)))
     return rows
 
 
@@ -70,8 +86,8 @@ def by_rule(folder: Path, allow_missing: bool = False) -> dict[str, list[dict[st
 
 def _table(results: Results, rule: str) -> list[dict[str, Any]]:
     rows = []
-    for n, condition in _settings(results):
-        runs = _of(results, n, condition)
+    for n, condition, budget in _settings(results):
+        runs = _of(results, n, condition, budget)
         steps = mean_interval({row["seed"]: float(row[f"{rule}_steps"]) for row in runs})
         spread = float(np.std([row[f"{rule}_steps"] for row in runs], ddof=1)) if len(runs) > 1 else None
         paper = PAPER.get((n, condition), (None, None))
@@ -79,7 +95,7 @@ def _table(results: Results, rule: str) -> list[dict[str, Any]]:
             {
                 "n": n,
                 "condition": condition,
-                **times(results, n, condition, rule).summary(max(int(row["episodes"]) for row in runs)),
+                **times(results, n, condition, rule, budget=budget).summary(budget),
                 "steps_mean": steps.value,
                 "steps_se": None if spread is None else spread / len(runs) ** 0.5,
                 "steps_low": steps.low,
@@ -101,42 +117,55 @@ def _return_columns(parts: FloatArray | None) -> dict[str, Any]:
     return dict(zip(keys, (*curves, change.value, change.low, change.high), strict=True))
 
 
-def returns_by_part(results: Results) -> dict[tuple[int, str], FloatArray]:
-    """Mean training return of every run in each of ten equal parts of its budget: (seeds × parts) per (N, condition).
+def returns_by_part(results: Results) -> dict[tuple[int, str, int], FloatArray]:
+    """Mean training return of every run in each of ten equal parts of its budget, as (seeds × parts).
 
-    Runs shorter than ten episodes are left out.
+    By N, condition and budget; runs shorter than ten episodes are left out.
     """
     if "episodes" not in results.tables:
         return {}
     columns = results.table("episodes")
     found = {}
-    for n, condition in _settings(results):
-        mine = (columns["n"] == n) & (columns["condition"] == condition)
+    for n, condition, budget in _settings(results):
+        mine = (columns["n"] == n) & (columns["condition"] == condition) & (columns["episodes"] == budget)
         returns, seeds = columns["returns"][mine].astype(np.float64), columns["seed"][mine]
         runs = [returns[seeds == seed] for seed in np.unique(seeds)]
         if runs and min(run.size for run in runs) >= PARTS:
-            found[n, condition] = np.array([[part.mean() for part in np.array_split(run, PARTS)] for run in runs])
+            found[n, condition, budget] = np.array(
+                [[part.mean() for part in np.array_split(run, PARTS)] for run in runs]
+            )
     return found
 
 
 def ratios(results: Results, rule: str = "train95") -> dict[int, Ratio]:
     """Baseline over canonical for every N that has both: geometric means of episodes, Welch's t on logarithms.
 
+    Of several budgets the smallest that both have; the table has the others.
     Pairing by seed would gain nothing: in the committed study the logarithms of both conditions correlate by −0.4 to
     0.4 over seeds (sizes that all of them solved), 0.0 on average.
     """
+    return {n: ratio for (n, _), ratio in reversed(_ratios(results, rule).items())}
+
+
+def _ratios(results: Results, rule: str) -> dict[tuple[int, int], Ratio]:
+    """By N and budget, the largest last."""
     settings = _settings(results)
-    sizes = [n for n, condition in settings if condition == "baseline" and (n, "canonical") in settings]
-    both = {n: [times(results, n, condition, rule) for condition in ("baseline", "canonical")] for n in sizes}
-    return {n: times_ratio(slow, fast) for n, (slow, fast) in both.items()}
+    both = [(n, budget) for n, condition, budget in settings if condition == "baseline"]
+    return {
+        (n, budget): times_ratio(
+            *(times(results, n, condition, rule, budget=budget) for condition in ("baseline", "canonical"))
+        )
+        for n, budget in both
+        if (n, "canonical", budget) in settings
+    }
 
 
 def growth(results: Results, condition: str, rule: str = "train95") -> Slope | None:
     """Exponent of episodes in N over the sizes that every seed solved; None if there are fewer than two of them."""
     chosen = []
-    for n, found in _settings(results):
+    for (n, found), budget in sorted(_smallest(results).items()):
         if found == condition:
-            reached = times(results, n, condition, rule)
+            reached = times(results, n, condition, rule, budget=budget)
             if not reached.censored:
                 chosen.append((float(n), reached.times.tolist()))
     if len(chosen) < 2:
