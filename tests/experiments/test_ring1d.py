@@ -147,8 +147,7 @@ def test_runs_with_another_budget_are_another_row(smoke: Path) -> None:
     """The same seeds run longer are not more seeds, and their budgets do not mix in a restricted mean."""
     results = read_results(smoke)
     longer = [
-        row
-        | {"episodes": 900, "cell": "x", "train95": 400 + row["seed"], "train95_solved": row["condition"] != "baseline"}
+        row | {"episodes": 900, "train95": 400 + row["seed"], "train95_solved": row["condition"] != "baseline"}
         for row in results.rows
     ]
     both = replace(results, rows=[*results.rows, *longer])

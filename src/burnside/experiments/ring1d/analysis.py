@@ -144,16 +144,19 @@ def ratios(results: Results, rule: str = "train95") -> dict[int, Ratio]:
     Pairing by seed would gain nothing: in the committed study the logarithms of both conditions correlate by −0.4 to
     0.4 over seeds (sizes that all of them solved), 0.0 on average.
     """
-    return {n: ratio for (n, _), ratio in reversed(_ratios(results, rule).items())}
+    found: dict[int, Ratio] = {}
+    for (n, _), ratio in _ratios(results, rule).items():
+        found.setdefault(n, ratio)
+    return found
 
 
 def _ratios(results: Results, rule: str) -> dict[tuple[int, int], Ratio]:
-    """By N and budget, the largest last."""
+    """By N and budget, both increasing."""
     settings = _settings(results)
     both = [(n, budget) for n, condition, budget in settings if condition == "baseline"]
     return {
         (n, budget): times_ratio(
-            *(times(results, n, condition, rule, budget=budget) for condition in ("baseline", "canonical"))
+            times(results, n, "baseline", rule, budget=budget), times(results, n, "canonical", rule, budget=budget)
         )
         for n, budget in both
         if (n, "canonical", budget) in settings
