@@ -13,6 +13,8 @@ import pytest
 
 from burnside.cli import main
 from burnside.cli.commands import Command
+from burnside.runs import Cell, CellFolder
+from burnside.runs.manifest import write_plan
 
 REFLECTION = "--symmetry burnside.canonical.known:cartpole_reflection"
 SIZES = "--states 5 --pairs 20 --succ 2 --horizon 10"
@@ -126,6 +128,10 @@ BAD = {
     "table ring1d --runs file": "no folder file",
     "table ring1d --runs .": "not the folder of a sweep",
     "table ring1d --runs torn": "is damaged",
+    "table ring1d --add": "give its folder as well",
+    "table ring1d --replace": "give its folder as well",
+    "table ring1d --compact out --add --replace": "give one of them",
+    "table ring1d --runs other": "are not such as ring1d has them (KeyError: 'condition')",
     "table cube --runs torn": "is damaged",
     "train nope": "Available subcommands: cube",
     "train cube": "required",
@@ -190,6 +196,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).write_bytes(content)
     (tmp_path / "torn").mkdir()
     (tmp_path / "torn" / "plan-smoke.json").write_text('{"cells": [')
+    toy = CellFolder(tmp_path / "other", Cell("toy", {"n": 1}))
+    toy.make()
+    toy.finish({"rows": [{"seed": 0}]}, {})
+    write_plan(tmp_path / "other", "smoke", [toy.cell])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.path", [str(tmp_path), *sys.path])
     for module in ("boom", "slip", "theirs"):

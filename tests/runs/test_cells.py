@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from burnside.errors import UnreadableFile
 from burnside.runs import CellStore, cell_name
 
 
@@ -23,12 +22,18 @@ def test_a_finished_cell_is_found_and_others_are_not(tmp_path: Path) -> None:
     assert [p.suffix for p in (tmp_path / "deep" / "folder").iterdir()] == [".json"]
 
 
-@pytest.mark.parametrize("damage", ["", "{", '{"format": 99}', "[]"])
-def test_a_damaged_cell_is_refused(tmp_path: Path, damage: str) -> None:
+@pytest.mark.parametrize("damage", ["", "{", '{"format": 99}', "[]", "null", "[" * 100_000, "same with x = 2", "\xff"])
+def test_a_damaged_cell_is_put_aside_and_made_again(tmp_path: Path, damage: str) -> None:
     store = CellStore(tmp_path)
-    store.save({"seed": 0}, {"x": 1}).write_text(damage)
-    with pytest.raises(UnreadableFile, match="delete it and run the command again"):
-        store.load({"seed": 0})
+    path = store.save({"seed": 0}, {"x": 1})
+    changed = path.read_text().replace('"x": 1', '"x": 2') if damage.startswith("same") else damage
+    path.write_bytes(changed.encode("latin-1"))
+    with pytest.warns(UserWarning, match="is damaged or of another version: it is made again"):
+        assert store.load({"seed": 0}) is None
+    assert store.load({"seed": 0}) is None  # and now it is only missing
+    assert [path.name for path in tmp_path.iterdir()] == [f"{path.name}.damaged"]
+    store.save({"seed": 0}, {"x": 1})
+    assert store.load({"seed": 0}) == {"x": 1}
 
 
 def test_a_write_that_fails_leaves_the_old_result(tmp_path: Path) -> None:

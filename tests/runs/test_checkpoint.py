@@ -1,17 +1,23 @@
 """Checkpoints: two generations, damage noticed and survived, a full disk loses nothing, no objects."""
 
 import errno
+import json
 import os
 import subprocess
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.runs.toy import ToyJob
 
+from burnside._files import read_json
 from burnside.errors import InvalidParameter, UnreadableFile
 from burnside.runs import Cell, CellFolder, Context, Stopped, Task, run_one
+from burnside.runs.cells import digest
 from burnside.runs.checkpoint import generations, load_newest, read_arrays, save_next, write_arrays
 
 CELL = Cell("toy", {"n": 0, "steps": 200}, seeds=(7, 3))
@@ -40,7 +46,7 @@ def test_arrays_come_back_as_they_were(tmp_path: Path) -> None:
 
 
 def test_python_objects_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidParameter, match="Python objects"):
+    with pytest.raises(InvalidParameter, match="holds object"):
         write_arrays(tmp_path / "x.npz", {"o": np.array([{}])}, {})
 
 
@@ -69,7 +75,7 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path: Path, damage
     )
     found, notes = load_newest(tmp_path, "c")
     assert found is not None and (found.arrays["k"] == 1).all()
-    assert len(notes) == 1 and "checkpoint-0000000003.npz cannot be read" in notes[0]
+    assert len(notes) == 1 and "cannot read checkpoint-0000000003.npz" in notes[0]
     assert "the checkpoint before it is used" in notes[0] and "\n" not in notes[0]
     # The damaged one no longer counts: the next two written are the two that are kept.
     for k in (7, 8):
@@ -208,3 +214,193 @@ def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
     assert outcome.status == "failed" and "cannot make the folder" in outcome.message
     with pytest.raises(UnreadableFile, match="cannot make the folder"):
         CellFolder(tmp_path / "file", CELL).make()
+
+
+# A checkpoint of another layout: a program that was upgraded between two runs.
+
+
+def half_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Task, CellFolder]:
+    """A cell that was stopped after eight checkpoints."""
+    task = Task(ToyJob(), tmp_path / "runs")
+    calls = 0
+
+    def stop() -> bool:
+        nonlocal calls
+        calls += 1
+        return calls > 8
+
+    assert run_one(task, CELL, stop).status == "stopped"
+    return task, CellFolder(task.folder, CELL)
+
+
+def rewritten(path: Path, change: Callable[[dict[str, Any], dict[str, Any]], object]) -> None:
+    arrays, meta = read_arrays(path)
+    change(arrays, meta)
+    write_arrays(path, arrays, meta)
+
+
+#: What an older version may have written, or nobody at all → words of the note.
+LAYOUTS: dict[str, tuple[Callable[[dict[str, Any], dict[str, Any]], object], str]] = {
+    "an array had another name": (lambda a, m: a.update(old=a.pop("state")), "the array 'state' is not in it"),
+    "a value had another name": (lambda a, m: m["own"].pop("step"), "the value 'step' is not in it"),
+    "a value had another type": (lambda a, m: m["own"].update(step="ten"), "another version (TypeError"),
+    "an array had another shape": (lambda a, m: a.update(state=np.zeros((2, 2, 5))), "another version (TypeError"),
+    "there was no count of the log": (lambda a, m: m.pop("log_bytes"), "it has another layout"),
+    "the count of the log is negative": (lambda a, m: m.update(log_bytes=-1), "it has another layout"),
+    "the count of the log is a truth value": (lambda a, m: m.update(log_bytes=True), "it has another layout"),
+    "the log was longer": (lambda a, m: m.update(log_bytes=10**15), "a log of 1000000000000000 bytes, and there are"),
+    "the time is a word": (lambda a, m: m.update(seconds="long"), "it has another layout"),
+    "there are no values": (lambda a, m: m.update(own=[1]), "it has another layout"),
+}
+
+
+@pytest.mark.parametrize("what", LAYOUTS)
+def test_a_checkpoint_of_another_layout_is_put_aside(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change, words = LAYOUTS[what]
+    want = expected(tmp_path)
+    task, folder = half_way(tmp_path, monkeypatch)
+    old = generations(folder.path)
+    assert len(old) == 2
+    for path in old:
+        rewritten(path, change)
+    outcome = run_one(task, CELL)
+    assert outcome.status == "done" and len(outcome.notes) == 2
+    assert words in outcome.notes[0] and outcome.notes[0].endswith("the checkpoint before it is used")
+    assert words in outcome.notes[1] and outcome.notes[1].endswith("the cell starts from the beginning")
+    assert not any("\n" in note for note in outcome.notes)
+    assert (folder.path / "result.json").read_bytes() == want
+    assert read_json(folder.path / "about.json")["notes"] == list(outcome.notes)
+    assert (folder.path / "log.jsonl").read_bytes().count(b"\n") == 20  # no row twice
+
+
+def test_only_the_newest_has_another_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    want = expected(tmp_path)
+    task, folder = half_way(tmp_path, monkeypatch)
+    rewritten(generations(folder.path)[0], lambda arrays, meta: arrays.clear())
+    outcome = run_one(task, CELL)
+    assert (
+        outcome.status == "done" and len(outcome.notes) == 1 and "the checkpoint before it is used" in outcome.notes[0]
+    )
+    assert (folder.path / "result.json").read_bytes() == want
+
+
+@dataclass(frozen=True)
+class FailingJob(ToyJob):
+    """Takes the checkpoint over and fails then, by a mistake of its own or for want of something."""
+
+    error: type[Exception] = KeyError
+    says: bool = True
+
+    def run_cell(self, cell: Cell, context: Context) -> Mapping[str, Any]:
+        saved = context.restore()
+        if saved is not None:
+            if self.says:
+                context.resumed()
+            raise self.error("lost")
+        return super().run_cell(cell, context)
+
+
+@pytest.mark.parametrize(
+    ("error", "says", "kept"),
+    [
+        (KeyError, True, True),
+        (MemoryError, False, True),
+        (OSError, False, True),
+        (RuntimeError, False, True),
+        (KeyError, False, False),
+    ],
+)
+def test_a_failure_of_another_kind_keeps_the_checkpoints(
+    error: type[Exception], says: bool, kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hours of work are not put aside because memory or a device was short, or after the job said it had resumed."""
+    task, folder = half_way(tmp_path, monkeypatch)
+    before = generations(folder.path)
+    outcome = run_one(Task(FailingJob(error=error, says=says), task.folder), CELL)
+    assert outcome.status == ("failed" if kept else "done")
+    assert (generations(folder.path) == before) is kept
+    if kept:
+        assert run_one(task, CELL).status == "done"
+
+
+def test_a_disk_that_fails_for_a_moment_keeps_the_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task, folder = half_way(tmp_path, monkeypatch)
+    before = generations(folder.path)
+    real = zipfile.ZipExtFile.read
+
+    def fail(*_: object) -> bytes:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(zipfile.ZipExtFile, "read", fail)
+    outcome = run_one(task, CELL)
+    assert outcome.status == "failed" and "Input/output error" in outcome.message
+    assert generations(folder.path) == before
+    monkeypatch.setattr(zipfile.ZipExtFile, "read", real)
+    assert run_one(task, CELL).status == "done"
+
+
+def test_other_files_that_look_like_checkpoints(tmp_path: Path) -> None:
+    """A name that no sweep gives does not count, and does not stop one."""
+    for name in (
+        "checkpoint-.npz",
+        "checkpoint-x.npz",
+        "checkpoint-0000000002.npz.damaged",
+        f"checkpoint-{'9' * 30}.npz",
+    ):
+        (tmp_path / name).write_bytes(b"?")
+    assert generations(tmp_path) == []
+    save_next(tmp_path, "c", {}, {})
+    assert [path.name for path in generations(tmp_path)] == ["checkpoint-0000000001.npz"]
+
+
+# A result that cannot be read is none.
+
+NAMED = ("other", "changed", "old", "rows", "inf", "table", "no table")
+
+
+@pytest.mark.parametrize("damage", ["", "{", "null", "[1]", '{"format": 1}', "[" * 100_000, "\xff", *NAMED])
+def test_a_damaged_result_does_not_count_as_finished(damage: str, tmp_path: Path) -> None:
+    want = expected(tmp_path)
+    task = Task(ToyJob(), tmp_path / "runs")
+    assert run_one(task, CELL).status == "done"
+    folder = CellFolder(task.folder, CELL)
+    path = folder.path / "result.json"
+    content = read_json(path)
+    table = folder.path / "table-curve.npz"
+    if damage == "table":
+        table.write_bytes(table.read_bytes()[:-30])
+    elif damage == "no table":
+        table.unlink()
+    elif damage == "inf":
+        path.write_text(path.read_text().replace('"value": ', '"value": 1e999, "old": '))
+    else:
+        content["result"]["rows"][0]["value"] += damage == "changed"
+        content["cell"]["seeds"] = [7, 4] if damage == "other" else content["cell"]["seeds"]
+        content["format"] = 0 if damage == "old" else 1
+        if damage == "rows":
+            content["result"]["rows"] = {"a": 1}
+            content["sha256"] = digest(content["result"])
+        named = damage in ("other", "changed", "old", "rows")
+        path.write_bytes((json.dumps(content) if named else damage).encode("latin-1"))
+    assert not folder.finished()
+    outcome = run_one(task, CELL)
+    assert outcome.status == "done"
+    assert outcome.notes == (
+        f"cell {CELL.name}: its result is damaged, incomplete or of another version; the cell is run again",
+    )
+    assert path.read_bytes() == want and (folder.path / "result.json.damaged").exists()
+    assert run_one(task, CELL).status == "skipped"
+
+
+def test_results_of_before_checksums_count(tmp_path: Path) -> None:
+    """A study that goes on after an upgrade keeps what it has."""
+    task = Task(ToyJob(), tmp_path / "runs")
+    assert run_one(task, CELL).status == "done"
+    folder = CellFolder(task.folder, CELL)
+    content = read_json(folder.path / "result.json")
+    del content["sha256"]
+    (folder.path / "result.json").write_text(json.dumps(content))
+    (folder.path / "about.json").unlink()
+    assert run_one(task, CELL).status == "skipped"

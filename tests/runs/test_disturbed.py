@@ -23,7 +23,7 @@ STEPS = 400
 
 def start(folder: Path, *words: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "tests.runs.toy", str(folder), "--steps", str(STEPS), *words]
-    environment = os.environ | {"PYTHONPATH": str(REPO)}
+    environment = os.environ | {"PYTHONPATH": f"{REPO}{os.pathsep}{REPO / 'src'}"}
     pipe = subprocess.PIPE
     return subprocess.Popen(command, cwd=folder.parent, env=environment, stdout=pipe, stderr=pipe, text=True)
 

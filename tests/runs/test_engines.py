@@ -31,7 +31,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 @pytest.fixture(autouse=True)
 def python_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes that others start must find the toy."""
-    monkeypatch.setenv("PYTHONPATH", str(REPO))
+    monkeypatch.setenv("PYTHONPATH", f"{REPO}{os.pathsep}{REPO / 'src'}")
 
 
 def killing(folder: Path, run: Callable[[], SweepOutcome], kills: int) -> tuple[SweepOutcome, int]:
@@ -63,7 +63,7 @@ def killing(folder: Path, run: Callable[[], SweepOutcome], kills: int) -> tuple[
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'burnside[ray]'")
-    environment = {"env_vars": {"PYTHONPATH": str(REPO)}}
+    environment = {"env_vars": {"PYTHONPATH": f"{REPO}{os.pathsep}{REPO / 'src'}"}}
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR", runtime_env=environment)
     yield ray
     ray.shutdown()

@@ -1,7 +1,9 @@
 """Reading results: a missing cell fails, the compact form says the same, damage is one sentence."""
 
 import json
+import os
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.runs.toy import ToyJob, table
+from tests.runs.toy import ToyJob, snapshot, table
 
-from burnside.errors import InvalidParameter, MissingExtra, UnknownName, UnreadableFile
-from burnside.runs import Cell, Context, compact, read_results, sweep
+from burnside.errors import DamagedFile, InvalidParameter, MissingExtra, UnknownName, UnreadableFile
+from burnside.runs import Cell, CellFolder, Context, compact, read_results, sweep
+from burnside.runs.folder import Progress
+from burnside.runs.lock import is_free
 
 
 @dataclass(frozen=True)
@@ -133,13 +137,13 @@ def test_contradictions_are_refused(tmp_path: Path) -> None:
 def test_damage_is_one_sentence(swept: Path, tmp_path: Path) -> None:
     small = compact(swept, tmp_path / "small", format="csv")
     (small / "rows.csv").write_text("seed\nnot json\n")
-    with pytest.raises(UnreadableFile, match="cannot be read"):
+    with pytest.raises(DamagedFile, match="it is not the one that was written"):
         read_results(small)
     (small / "manifest.json").write_text("{")
     with pytest.raises(UnreadableFile, match="damaged"):
         read_results(small)
     next(swept.glob("cells/*/result.json")).write_text("{}")
-    with pytest.raises(UnreadableFile, match="delete it and run the sweep again"):
+    with pytest.raises(UnreadableFile, match="run the sweep again, which runs this cell anew"):
         read_results(swept)
     next(swept.glob("plan-*.json")).write_text("{}")
     with pytest.raises(UnreadableFile, match="plan"):
@@ -219,3 +223,142 @@ def test_a_sweep_of_some_cells_is_added_to_results_that_lack_them(swept: Path, t
         sweep(ToyJob(50), "laptop", part, workers=0, progress="none", only={"stps": 2})
     with pytest.raises(InvalidParameter, match="no cell of the plan has n=9"):
         sweep(ToyJob(50), "laptop", part, workers=0, progress="none", only={"n": 9})
+
+
+def shot(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+def test_compacting_never_drops_results_by_accident(swept: Path, tmp_path: Path, format: Any) -> None:
+    """A run of some cells over results of more: refused, unless it was said what is meant."""
+    part = tmp_path / "part"
+    sweep(ToyJob(50), "laptop", part, workers=0, progress="none", only={"n": 2})
+    out = compact(swept, tmp_path / "out", format=format)
+    before = shot(out)
+    with pytest.raises(InvalidParameter, match="has results of 3 cells that this run does not have: --add keeps them"):
+        compact(part, out, format=format)
+    with pytest.raises(InvalidParameter, match="give one of them"):
+        compact(part, out, format=format, add=True, replace=True)
+    assert shot(out) == before
+    compact(part, out, format=format, add=True)
+    assert len(read_results(out).rows) == 8
+    compact(part, out, format=format, replace=True)
+    assert len(read_results(out).rows) == 2
+    compact(swept, out, format=format)  # more than there was is fine
+    assert shot(out).keys() == before.keys() and len(read_results(out).rows) == 8
+    with pytest.raises(InvalidParameter, match="is the folder of a sweep"):
+        compact(swept, part, format=format)
+    with pytest.raises(InvalidParameter, match="holds compact results, which a sweep would spoil"):
+        sweep(ToyJob(50), "laptop", out, workers=0, progress="none")
+    (out / "manifest.json").write_text("{}")
+    with pytest.raises(DamagedFile):  # what is there cannot be known
+        compact(swept, out, format=format)
+    assert read_results(compact(swept, out, format=format, replace=True)).rows
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+def test_a_damaged_table_leaves_no_half_of_an_output(swept: Path, tmp_path: Path, format: Any) -> None:
+    table_file = next(swept.glob("cells/*/table-curve.npz"))
+    table_file.write_bytes(table_file.read_bytes()[:-40])
+    with pytest.raises(DamagedFile, match=r"the table 'curve' of n=.* is damaged .* run the sweep again"):
+        compact(swept, tmp_path / "out", format=format)
+    assert not (tmp_path / "out").exists()
+    assert len(sweep(ToyJob(50), "laptop", swept, workers=0, progress="none").done) == 1
+    out = compact(swept, tmp_path / "out", format=format)
+    before = shot(out)
+    name = f"curve.{'parquet' if format == 'parquet' else 'npz'}"
+    (out / name).write_bytes(before[name][:-40])
+    with pytest.raises(DamagedFile, match=f"the file .*{name} is damaged"):
+        read_results(out).table("curve")
+    with pytest.raises(DamagedFile, match=f"{name} is damaged"):
+        compact(out, tmp_path / "again", format=format)
+    assert not (tmp_path / "again").exists()
+    (out / name).unlink()
+    with pytest.raises(UnreadableFile, match="there is no file"):
+        read_results(out).table("curve")
+
+
+def test_parquet_of_before_checksums(swept: Path, tmp_path: Path) -> None:
+    """Whatever polars makes of damage, a panic of its Rust among them, is one sentence."""
+    out = compact(swept, tmp_path / "out", format="parquet")
+    manifest = json.loads((out / "manifest.json").read_text())
+    del manifest["sha256"]
+    (out / "manifest.json").write_text(json.dumps(manifest))
+    assert len(read_results(out).table("curve")["seen"]) == 20
+    content = (out / "curve.parquet").read_bytes()
+    for changed in (b"", b"PAR1", content[:-9], content[4:], content[:-12] + b"\xff" * 4 + content[-8:]):
+        (out / "curve.parquet").write_bytes(changed)
+        with pytest.raises(DamagedFile, match=r"curve\.parquet is damaged"):
+            read_results(out).table("curve")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("files", ["../secret.csv"]),
+        ("files", ["/etc/passwd"]),
+        ("files", ["rows.pkl"]),
+        ("files", [7]),
+        ("files", "rows.csv"),
+        ("files", None),
+        ("missing", 3),
+        ("cells", [{"name": "x"}]),
+        ("cells", [1]),
+        ("cells", {}),
+        ("types", [1]),
+        ("sha256", [1]),
+        ("cell_seconds", []),
+        ("sweeps", {"a": 1}),
+        ("format", 0),
+        ("format", True),
+    ],
+)
+def test_manifests_are_checked(key: str, value: Any, swept: Path, tmp_path: Path) -> None:
+    out = compact(swept, tmp_path / "out", format="csv")
+    manifest = json.loads((out / "manifest.json").read_text())
+    (out / "manifest.json").write_text(json.dumps(manifest | {key: value}))
+    with pytest.raises(DamagedFile, match=r"manifest\.json is damaged or of another version"):
+        read_results(out)
+
+
+def test_a_plan_that_was_changed(swept: Path) -> None:
+    """The name of a cell is a hash of its config: a plan cannot ask for another one under it."""
+    plan = next(swept.glob("plan-*.json"))
+    content = json.loads(plan.read_text())
+    content["cells"][0]["config"]["n"] = 99
+    plan.write_text(json.dumps(content))
+    with pytest.raises(DamagedFile, match=r"the plan .* is damaged"):
+        read_results(swept)
+
+
+def test_files_of_a_running_cell_do_not_stop_a_sweep(tmp_path: Path) -> None:
+    """What says how far a cell is, who holds it and what it took may be lost or wrong."""
+    cell = ToyJob(50).plan("smoke")[0]
+    folder = CellFolder(tmp_path, cell)
+    folder.make()
+    for words in (
+        '{"done": "x", "total": [], "resumed": null, "seconds": {}}',
+        '{"done": 1e400}',
+        "[]",
+        "\xff",
+        "9" * 9000,
+    ):
+        for name in ("progress.json", "about.json", "lock"):
+            (folder.path / name).write_bytes(words.encode("latin-1"))
+        assert folder.progress() is None and isinstance(folder.about(), dict)
+        assert not is_free(folder.lock)  # it may have been made a moment ago
+    os.utime(folder.lock, (0, 0))
+    assert is_free(folder.lock)
+    (folder.path / "progress.json").write_text('{"done": 5, "total": 10, "resumed": 0, "seconds": 2.5}')
+    assert folder.progress() == Progress(5, 10, 0, 2.5)
+    assert sweep(ToyJob(50), "smoke", tmp_path, workers=0, progress="none").ok
+
+
+def test_equal_sweeps_give_equal_files(tmp_path: Path) -> None:
+    """Tables too: they used to carry the moment they were written."""
+    for name in ("a", "b"):
+        assert sweep(ToyJob(50), "smoke", tmp_path / name, workers=0, progress="none").ok
+        time.sleep(2.1 if name == "a" else 0)  # the clock of a zip ticks every two seconds
+    assert snapshot(tmp_path / "a") == snapshot(tmp_path / "b")
+    assert any(name.endswith(".npz") for name in snapshot(tmp_path / "a"))

@@ -79,14 +79,7 @@ class ThreadsJob:
 def snapshot(folder: Path) -> dict[str, bytes]:
     """Everything that must be the same however a sweep was disturbed: results, logs, tables."""
     kept = [*folder.glob("cells/*/result.json"), *folder.glob("cells/*/log.jsonl"), *folder.glob("cells/*/table-*.npz")]
-    return {path.relative_to(folder).as_posix(): _content(path) for path in kept}
-
-
-def _content(path: Path) -> bytes:
-    if path.suffix != ".npz":
-        return path.read_bytes()
-    with np.load(path) as file:  # a zip carries the time it was written
-        return b"".join(name.encode() + file[name].tobytes() for name in sorted(file.files) if name != "meta.json")
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in kept}
 
 
 def starts(folder: Path) -> list[int]:

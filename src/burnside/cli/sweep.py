@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import tyro
 
 from burnside.cli.console import output, print_json, print_problem, styled, table
-from burnside.errors import InvalidParameter, UnknownName, UnreadableFile
+from burnside.errors import BurnsideError, InvalidParameter, UnknownName, UnreadableFile
 from burnside.report.tables import number
 from burnside.runs import DeviceName, EngineName, Experiment, PresetName, SweepOutcome, committed, compact, sweep
 
@@ -116,6 +116,8 @@ class Table:
     """Also write the compact form of the run into this folder."""
     add: bool = False
     """With --compact: keep the cells that the folder has and this run does not."""
+    replace: bool = False
+    """With --compact: drop them. Without --add or --replace such a folder is refused."""
 
     def run(self) -> int:
         """Run the command."""
@@ -128,9 +130,11 @@ class Table:
             )
         if not folder.is_dir():
             raise UnreadableFile(f"there is no folder {folder}: run 'burnside sweep {self.experiment}' first")
-        rows = found.table(folder, self.allow_missing)
+        if self.compact is None and (self.add or self.replace):
+            raise InvalidParameter("--add and --replace say what --compact does: give its folder as well")
+        rows = self._rows(found, folder)
         if self.compact is not None:
-            compact(folder, self.compact, allow_missing=self.allow_missing, add=self.add)
+            compact(folder, self.compact, allow_missing=self.allow_missing, add=self.add, replace=self.replace)
         if self.json:
             print_json({"experiment": self.experiment, "rows": rows})
             return 0
@@ -145,6 +149,18 @@ class Table:
         if any(row.get("seeds") == 1 for row in rows):
             output().print("a single seed: such rows have no interval and prove nothing")
         return 0
+
+    def _rows(self, found: Experiment, folder: Path) -> list[dict[str, Any]]:
+        """The rows of the table; results without what the experiment has are the folder's fault, not ours."""
+        try:
+            return found.table(folder, self.allow_missing)
+        except (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError) as error:
+            if isinstance(error, BurnsideError):
+                raise
+            raise UnreadableFile(
+                f"the results in {folder} are not such as {self.experiment} has them "
+                f"({type(error).__name__}: {error}): give the folder of its own sweep, or run it again"
+            ) from error
 
 
 #: A ratio of which only a bound is known is its limit, so that these are never left out.

@@ -57,7 +57,8 @@ def run_learners(
             prefix = f"{k}/"
             own = {name.removeprefix(prefix): a for name, a in saved.arrays.items() if name.startswith(prefix)}
             learner.restore(own)
-        kept.update(saved.meta)
+        kept.update({key: saved.meta[key] for key in kept})
+    context.resumed()
     total = budget * len(learners)
 
     def going(learner: K) -> bool:

@@ -143,7 +143,13 @@ class Run:
         """
         keys = ("best", "eps", "delta", "label", "guarantee", "capped", "settled", "seed", "stream", "config")
         plain: dict[str, Any] = {key: content[key] for key in keys}
-        return cls(content["gaps"], content["lengths"], **plain, notes=tuple(content["notes"]))
+        run = cls(content["gaps"], content["lengths"], **plain, notes=tuple(content["notes"]))
+        kinds: dict[str, Any] = dict.fromkeys(("best", "eps", "delta"), (int, float)) | {"label": str, "config": dict}
+        kinds |= {"capped": bool, "settled": bool, "seed": int, "stream": int, "guarantee": (str, type(None))}
+        wrong = [key for key, kind in kinds.items() if not isinstance(plain[key], kind)]
+        if wrong or run.gaps.ndim != 1 or run.gaps.shape != run.lengths.shape or (run.lengths < 0).any():
+            raise InvalidParameter("this is no run: a value has another type, or gaps and lengths do not fit")
+        return run
 
     def to_dict(self, *, gaps: bool = False) -> dict[str, Any]:
         """Plain values, for JSON; the gaps themselves only if asked for."""

@@ -5,17 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from burnside._files import write_text
-from burnside.errors import InvalidParameter, UnreadableFile
+from burnside._files import read_json, write_text
+from burnside.errors import DamagedFile, InvalidParameter, UnreadableFile
 
-__all__ = ["Cell", "CellStore", "cell_name", "plain"]
+__all__ = ["Cell", "CellStore", "cell_name", "digest", "ours", "plain"]
 
 FORMAT = 1
+
+
+def ours(version: Any) -> bool:
+    """Whether files of this version are read; true and 1.0 are no version, though they equal 1."""
+    return type(version) is int and version == FORMAT
 
 
 def cell_name(config: Mapping[str, Any]) -> str:
@@ -55,6 +61,11 @@ def plain(value: Any, where: str) -> Any:
     raise InvalidParameter(
         f"{where} is a {type(value).__name__}: only None, bool, int, float, str, lists and dicts can be kept exactly"
     )
+
+
+def digest(content: Any) -> str:
+    """A hash of plain values, by which a change of a file is noticed."""
+    return hashlib.sha256(json.dumps(content, ensure_ascii=True, allow_nan=False).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -114,13 +125,11 @@ class Cell:
         >>> Cell.from_dict(Cell("toy", {"n": 1}).to_dict()) == Cell("toy", {"n": 1})
         True
         """
-        return cls(
-            content["experiment"],
-            content["config"],
-            tuple(content["seeds"]),
-            content.get("label", ""),
-            content.get("cost", 1.0),
-        )
+        label, cost = content.get("label", ""), content.get("cost", 1.0)
+        for value in (content["experiment"], label):
+            if not isinstance(value, str):
+                raise InvalidParameter(f"the name and the label of a cell are texts, not {value!r:.40}")
+        return cls(content["experiment"], content["config"], tuple(content["seeds"]), label, cost)
 
 
 def _seeds(seeds: Sequence[int]) -> tuple[int, ...]:
@@ -159,22 +168,36 @@ class CellStore:
         return self.folder / f"{cell_name(config)}.json"
 
     def load(self, config: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The result of a finished cell; None if it has not finished."""
+        """The result of a finished cell; None if it has not finished, or if what is there had to be put aside."""
         path = self.path(config)
         if not path.exists():
             return None
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            if content["format"] != FORMAT or content["config"] != json.loads(json.dumps(config)):
-                raise KeyError
-            result: dict[str, Any] = content["result"]
-        except (OSError, ValueError, KeyError, TypeError):
-            raise UnreadableFile(
-                f"the result file {path} is damaged or of another version: delete it and run the command again"
-            ) from None
+            content = read_json(path)
+            if not ours(content["format"]) or content["config"] != json.loads(json.dumps(config)):
+                raise DamagedFile("it is of another cell or version")
+            result = plain(content["result"], "the result")
+            if not isinstance(result, dict) or content.get("sha256", digest(result)) != digest(result):
+                raise DamagedFile("its content has been changed")
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            if isinstance(error, UnreadableFile) and not isinstance(error, DamagedFile):
+                raise
+            self.put_aside(config)
+            return None
         return result
+
+    def put_aside(self, config: Mapping[str, Any]) -> None:
+        """Rename a result that cannot be used, and say so: the cell has to be run again."""
+        path = self.path(config)
+        try:
+            path.replace(path.with_name(f"{path.name}.damaged"))
+        except FileNotFoundError:  # by another process, just now
+            return
+        except OSError as error:
+            raise UnreadableFile(f"{path} is damaged and cannot be put aside ({error.strerror}): delete it") from None
+        warnings.warn(f"the kept result {path} is damaged or of another version: it is made again", stacklevel=2)
 
     def save(self, config: Mapping[str, Any], result: Mapping[str, Any]) -> Path:
         """Keep the result of a finished cell."""
-        content = {"format": FORMAT, "config": config, "result": result}
+        content = {"format": FORMAT, "config": config, "sha256": digest(plain(result, "the result")), "result": result}
         return write_text(self.path(config), json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n")

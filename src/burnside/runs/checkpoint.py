@@ -1,43 +1,59 @@
 """Checkpoints: plain arrays in a zip, written atomically, the one before always kept.
 
 Every entry of the archive carries a checksum, so that a truncated or damaged file is noticed when it is read; then the
-generation before it is used. There are no pickles: an array of Python objects is refused.
+generation before it is used. There are no pickles: an array of Python objects is refused. A checkpoint that can be read
+but is not what the program expects, because another version of it wrote it, is put aside as well.
 """
 
 from __future__ import annotations
 
-import io
 import json
-import struct
-import zipfile
-import zlib
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-import numpy as np
-from numpy.lib import format as npy
-
-from burnside._files import write_atomically
+from burnside._archives import open_archive, write_archive
+from burnside._files import LARGEST_TEXT
 from burnside._types import AnyArray, ArrayLike
-from burnside.errors import InvalidParameter, UnreadableFile
+from burnside.errors import DamagedFile, UnreadableFile
 
-__all__ = ["Checkpoint", "generations", "load_newest", "read_arrays", "save_next", "write_arrays"]
+__all__ = [
+    "Checkpoint",
+    "OtherLayout",
+    "generations",
+    "load_newest",
+    "put_aside",
+    "read_arrays",
+    "save_next",
+    "write_arrays",
+]
 
 KEEP = 2
 _META = "meta.json"
-_DAMAGE = (
-    OSError,
-    ValueError,
-    KeyError,
-    EOFError,
-    RuntimeError,
-    NotImplementedError,
-    struct.error,
-    zlib.error,
-    zipfile.BadZipFile,
-)
+_NAME = re.compile(r"checkpoint-([0-9]{1,18})\.npz")
+
+
+class OtherLayout(DamagedFile, KeyError):
+    """A checkpoint that lacks what the job looks for: it was written by another version of it."""
+
+    def __str__(self) -> str:  # KeyError would show the quotes of its argument
+        return str(self.args[0])
+
+
+class _Kept(dict[str, Any]):
+    """A dict that says of a missing key what it means."""
+
+    def __init__(self, content: Mapping[str, Any], what: str) -> None:
+        super().__init__(content)
+        self._what = what
+
+    def __missing__(self, key: str) -> Any:
+        raise OtherLayout(f"{self._what} {key!r} is not in it")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
 
 
 @dataclass(frozen=True)
@@ -66,68 +82,71 @@ def write_arrays(
     ...     read_arrays(path)
     ({'net/w': array([[1., 2.]])}, {'episode': 3})
     """
-    found = {name: np.asarray(array) for name, array in arrays.items()}
-    for name, array in found.items():
-        if array.dtype.hasobject:
-            raise InvalidParameter(f"the array {name!r} holds Python objects: give numbers, booleans or strings")
-
-    def write(file: BinaryIO) -> None:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED) as archive:
-            archive.writestr(_META, json.dumps(meta, allow_nan=False))
-            for name, array in found.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
-                    npy.write_array(entry, array, allow_pickle=False)
-
-    return write_atomically(path, write)
+    return write_archive(path, arrays, {_META: json.dumps(meta, allow_nan=False)}, compress=compress)
 
 
 def read_arrays(path: Path) -> tuple[dict[str, AnyArray], dict[str, Any]]:
     """What :func:`write_arrays` wrote; one sentence if the file is damaged."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            meta = json.loads(archive.read(_META))
-            if not isinstance(meta, dict):
-                raise ValueError(f"{_META} is no object")
-            arrays = {
-                name.removesuffix(".npy"): npy.read_array(io.BytesIO(archive.read(name)), allow_pickle=False)
-                for name in archive.namelist()
-                if name != _META
-            }
-    except _DAMAGE as error:
-        raise UnreadableFile(f"{path.name} cannot be read ({type(error).__name__}: {error})") from None
-    return arrays, meta
+    with open_archive(path) as archive:
+        try:
+            meta = json.loads(archive.text(_META, LARGEST_TEXT))
+        except (ValueError, RecursionError) as error:
+            if isinstance(error, UnreadableFile):
+                raise
+            raise DamagedFile(f"cannot read {path.name}: its {_META} is damaged") from None
+        if not isinstance(meta, dict):
+            raise DamagedFile(f"cannot read {path.name}: its {_META} is no object")
+        return archive.arrays(archive.names), meta
 
 
 def generations(folder: Path) -> list[Path]:
     """The checkpoints in a folder, the newest first."""
-    return sorted(folder.glob("checkpoint-*.npz"), reverse=True)
+    found = {path: number(path) for path in folder.glob("checkpoint-*.npz") if _NAME.fullmatch(path.name)}
+    return sorted(found, key=lambda path: found[path], reverse=True)
+
+
+def number(path: Path) -> int:
+    """The number of a checkpoint; it grows as the cell gets on."""
+    match = _NAME.fullmatch(path.name)
+    return int(match[1]) if match else 0
 
 
 def save_next(folder: Path, cell: str, arrays: Mapping[str, ArrayLike], meta: Mapping[str, Any]) -> Path:
     """Write the next generation and then delete all but the newest two."""
     before = generations(folder)
-    number = int(before[0].stem.split("-")[1]) + 1 if before else 1
-    path = write_arrays(folder / f"checkpoint-{number:010d}.npz", arrays, {"cell": cell, **meta})
+    following = number(before[0]) + 1 if before else 1
+    path = write_arrays(folder / f"checkpoint-{following:010d}.npz", arrays, {"cell": cell, **meta})
     for old in generations(folder)[KEEP:]:
         old.unlink(missing_ok=True)
     return path
 
 
-def load_newest(folder: Path, cell: str) -> tuple[Checkpoint | None, list[str]]:
-    """The newest readable checkpoint of this cell, if any, and a sentence about every one that is not readable.
+def load_newest(
+    folder: Path, cell: str, check: Callable[[dict[str, Any]], str | None] = lambda meta: None
+) -> tuple[Checkpoint | None, list[str]]:
+    """The newest usable checkpoint of this cell, if any, and a sentence about every one that is not.
 
-    Damaged files are put aside as ``….damaged``, so that they do not count as a generation.
+    ``check`` says what is wrong with the plain values of one, or None. Unusable files are renamed to ``….damaged`` and
+    no longer count as a generation; a disk that cannot be read just now is an error instead.
     """
     notes: list[str] = []
-    found = generations(folder)
-    for k, path in enumerate(found):
+    for path in generations(folder):
         try:
             arrays, meta = read_arrays(path)
-            if meta.get("cell") != cell:
-                raise UnreadableFile(f"{path.name} belongs to another cell")
-            return Checkpoint(arrays, meta, path), notes
-        except UnreadableFile as error:
-            then = "the checkpoint before it is used" if k + 1 < len(found) else "the cell starts from the beginning"
-            notes.append(f"cell {cell}: {error}; {then}")
-            path.replace(path.with_name(f"{path.name}.damaged"))
+            why = "it belongs to another cell" if meta.get("cell") != cell else check(meta)
+            if why is not None:
+                raise DamagedFile(f"cannot use {path.name}: {why}")
+            return Checkpoint(_Kept(arrays, "the array"), meta, path), notes
+        except DamagedFile as error:
+            notes.append(put_aside(folder, cell, path, str(error), "damaged"))
     return None, notes
+
+
+def put_aside(folder: Path, cell: str, path: Path, why: str, word: str) -> str:
+    """Rename a checkpoint that cannot be used; the sentence about it."""
+    try:
+        path.replace(path.with_name(f"{path.name}.{word}"))
+    except OSError as error:
+        raise UnreadableFile(f"{why}, and it cannot be put aside ({error.strerror}): delete {path}") from None
+    then = "the checkpoint before it is used" if generations(folder) else "the cell starts from the beginning"
+    return f"cell {cell}: {why}; {then}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -10,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from burnside._types import AnyArray, ArrayLike
-from burnside.errors import InvalidParameter, UnreadableFile
+from burnside.errors import BurnsideError, InvalidParameter, UnreadableFile
 from burnside.runs.cells import Cell, plain
-from burnside.runs.checkpoint import Checkpoint, load_newest, save_next
+from burnside.runs.checkpoint import Checkpoint, _Kept, load_newest, put_aside, save_next
 from burnside.runs.folder import CellFolder, Progress
 from burnside.runs.lock import CellLock
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from burnside.runs.track import Tracker
 
 __all__ = ["Context", "Stopped", "resolve_device"]
+
+#: What taking over a checkpoint of another layout raises. No want of memory, disk or device is among them.
+_MISFIT = (KeyError, IndexError, AttributeError, TypeError, ValueError)
 
 
 class Stopped(KeyboardInterrupt):
@@ -54,6 +58,7 @@ class Context:
 
         saved = context.restore()
         state = begin(cell) if saved is None else State(**saved.arrays)
+        context.resumed()
         while state.episode < budget:
             row = advance(state, episodes=100)
             context.log(row)
@@ -95,6 +100,7 @@ class Context:
         self._resumed: int | None = None
         self._before = 0.0
         self._step = 0
+        self._taking: Path | None = None
 
     @property
     def device(self) -> str:
@@ -115,16 +121,44 @@ class Context:
     # Checkpoints.
 
     def restore(self) -> Checkpoint | None:
-        """The newest readable checkpoint, or None to start from the beginning; the log is cut back to it."""
-        found, notes = load_newest(self._files.path, self._files.name)
+        """The newest usable checkpoint, or None to start from the beginning; the log is cut back to it.
+
+        A checkpoint may have been written by another version of the job. If taking it over fails (a key is missing, a
+        shape is another one), it is put aside and the cell is run again from the one before it, or from its beginning.
+        Say :meth:`resumed` once it has been taken over: from then on an error is the job's own.
+        """
+        found, notes = load_newest(self._files.path, self._files.name, self._unusable)
         self.notes += notes
         self._cut(found.meta["log_bytes"] if found else 0)
         if found is None:
             return None
+        self._taking = found.path
         self._before, self._step = found.meta["seconds"], found.meta["step"]
         if self._tracker is not None:
             self._tracker.resume(self._step)
-        return Checkpoint(found.arrays, found.meta["own"], found.path)
+        return Checkpoint(found.arrays, _Kept(found.meta["own"], "the value"), found.path)
+
+    def resumed(self) -> None:
+        """The checkpoint has been taken over, if there was one."""
+        self._taking = None
+
+    def reject(self, error: Exception) -> str | None:
+        """Put the checkpoint aside that a job failed to take over; a note about it, or None if it was not that."""
+        if self._taking is None or not isinstance(error, _MISFIT):
+            return None
+        what = str(error) if isinstance(error, BurnsideError) else f"{type(error).__name__}: {error}"
+        why = f"{self._taking.name} was written by another version ({what})"
+        return put_aside(self._files.path, self._files.name, self._taking, why, "unusable")
+
+    def _unusable(self, meta: dict[str, Any]) -> str | None:
+        """What is wrong with the values of ours in a checkpoint, or None."""
+        at, seconds, step, own = (meta.get(key) for key in ("log_bytes", "seconds", "step", "own"))
+        if type(at) is not int or type(step) is not int or not isinstance(seconds, int | float) or at < 0:
+            return "it has another layout"
+        if not isinstance(own, dict) or not math.isfinite(seconds):
+            return "it has another layout"
+        size = self._files.log.stat().st_size if self._files.log.exists() else 0
+        return None if at <= size else f"it belongs to a log of {at} bytes, and there are {size}"
 
     def due(self) -> bool:
         """Whether it is time for a checkpoint: a minute has passed since the last one, or a stop was asked for."""
@@ -133,6 +167,7 @@ class Context:
     def checkpoint(self, arrays: Mapping[str, ArrayLike], **meta: Any) -> None:
         """Keep arrays and plain values; raises :class:`Stopped` after that if a stop was asked for."""
         self._own()
+        self.resumed()
         self.flush()
         save_next(
             self._files.path,
@@ -166,6 +201,7 @@ class Context:
         The step shown there is ``row["step"]`` if there is one, else what ``progress`` last said.
         """
         self._own_log()
+        self.resumed()
         kept = plain(row, "a row of the log")
         self._rows.append((json.dumps(kept, ensure_ascii=False) + "\n").encode())
         if len(self._rows) >= 1000:
@@ -198,6 +234,7 @@ class Context:
     def progress(self, done: int, total: int) -> None:
         """Say how far the cell is, in the counts of its budget; at most one file a second comes of it."""
         self._step = int(done)
+        self.resumed()
         if self._resumed is None:
             self._resumed = self._step if self._before else 0
         now = time.monotonic()

@@ -4,8 +4,9 @@
 ``config.json``         the cell: experiment, config, seeds
 ``log.jsonl``           one JSON object per line; on resuming it is cut back to the checkpoint
 ``checkpoint-*.npz``    the newest two checkpoints; deleted once the cell has finished
+``….damaged``           a result or checkpoint that could not be read, ``….unusable`` one of another layout; kept aside
 ``table-NAME.npz``      columns that belong to the result
-``result.json``         the result; its presence means: finished. The same bits however often it was interrupted
+``result.json``         the result, which means: finished. The same bits however often it was interrupted
 ``about.json``          seconds, device and notes of the finished cell
 ``failed.txt``          traceback of the last failure
 ``progress.json``       how far it is, while it runs
@@ -26,15 +27,16 @@ from typing import Any
 
 import numpy as np
 
-from burnside._files import write_text
+from burnside._files import read_json, write_text
 from burnside._types import AnyArray
-from burnside.errors import InvalidParameter, UnreadableFile
-from burnside.runs.cells import FORMAT, Cell, plain
-from burnside.runs.checkpoint import generations, read_arrays, write_arrays
+from burnside.errors import DamagedFile, InvalidParameter, UnreadableFile
+from burnside.runs.cells import FORMAT, Cell, digest, ours, plain
+from burnside.runs.checkpoint import generations, number, read_arrays, write_arrays
 
 __all__ = ["CellFolder", "Progress"]
 
 _SCALARS = (bool, int, float, str, type(None))
+_ANEW = "run the sweep again, which runs this cell anew"
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class CellFolder:
     >>> with tempfile.TemporaryDirectory() as top:
     ...     folder = CellFolder(top, Cell("toy", {"n": 1}))
     ...     before = folder.result()
-    ...     folder.prepare()
+    ...     _ = folder.prepare()
     ...     folder.finish({"total": 3}, {})
     ...     before, folder.result()
     (None, {'total': 3})
@@ -73,10 +75,14 @@ class CellFolder:
         self.lock = self.path / "lock"
         self.log = self.path / "log.jsonl"
 
-    def prepare(self) -> None:
-        """Make the folder and sweep up the halves of files that a killed process left; call it with the lock held."""
+    def prepare(self) -> list[str]:
+        """Make the folder ready for the cell to run; call it with the lock held. Sentences about what was put aside.
+
+        The halves of files that a killed process left are swept up, and a result that cannot be used is renamed.
+        """
         write_text(self.path / "config.json", _json({"format": FORMAT, **self.cell.to_dict()}))
         self._clear_parts()
+        return self._put_result_aside()
 
     def make(self) -> None:
         """Make the folder itself."""
@@ -88,32 +94,62 @@ class CellFolder:
     # What the cell has come to.
 
     def finished(self) -> bool:
-        """Whether there is a result."""
-        return (self.path / "result.json").exists()
+        """Whether there is a result, with all its tables, that can be read; a damaged one does not count."""
+        try:
+            return self.result() is not None and not self._bad_tables()
+        except DamagedFile:
+            return False
 
     def result(self) -> dict[str, Any] | None:
         """The result of the finished cell; None if it has not finished."""
-        if not self.finished():
-            return None
         path = self.path / "result.json"
+        if not path.exists():
+            return None
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            if content["format"] != FORMAT or content["cell"] != self.cell.identity:
-                raise KeyError
-            result: dict[str, Any] = content["result"]
-        except (OSError, ValueError, KeyError, TypeError):
-            raise UnreadableFile(
-                f"the result file {path} is damaged or of another version: delete it and run the sweep again"
-            ) from None
+            content = read_json(path)
+            if not ours(content["format"]) or content["cell"] != self.cell.identity:
+                raise DamagedFile("it belongs to another cell or version")
+            result = plain(content["result"], "the result")
+            if not isinstance(result, dict) or content.get("sha256", digest(result)) != digest(result):
+                raise DamagedFile("its content has been changed")
+            _check_rows(result.get("rows"))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            if isinstance(error, UnreadableFile) and not isinstance(error, DamagedFile):
+                raise
+            raise DamagedFile(f"the result file {path} is damaged or of another version: {_ANEW}") from None
         return result
 
     def finish(self, result: Mapping[str, Any], about: Mapping[str, Any]) -> None:
         """Keep the result; from now on the cell is never run again."""
         kept = plain(result, "the result")
         _check_rows(kept.get("rows"))
-        write_text(self.path / "about.json", _json(about))
-        write_text(self.path / "result.json", _json({"format": FORMAT, "cell": self.cell.identity, "result": kept}))
+        write_text(self.path / "about.json", _json({**about, "tables": self.tables()}))
+        content = {"format": FORMAT, "cell": self.cell.identity, "sha256": digest(kept), "result": kept}
+        write_text(self.path / "result.json", _json(content))
         self.clear()
+
+    def _put_result_aside(self) -> list[str]:
+        """Rename a result that cannot be used: the cell runs again."""
+        path = self.path / "result.json"
+        if not path.exists():
+            return []
+        try:
+            path.replace(path.with_name("result.json.damaged"))
+        except OSError as error:
+            raise UnreadableFile(f"{path} is damaged and cannot be put aside ({error.strerror}): delete it") from None
+        return [f"cell {self.name}: its result is damaged, incomplete or of another version; the cell is run again"]
+
+    def _bad_tables(self) -> list[str]:
+        """Tables that the result had, or that are there, and that cannot be read."""
+        known = self.about().get("tables", [])
+        wanted = {*self.tables(), *(name for name in known if name.isidentifier())}
+        bad = []
+        for name in sorted(wanted):
+            try:
+                self.table(name)
+            except DamagedFile:
+                bad.append(name)
+        return bad
 
     def clear(self) -> None:
         """Delete what a finished cell no longer needs."""
@@ -131,17 +167,24 @@ class CellFolder:
             write_text(self.path / "failed.txt", traceback)
 
     def about(self) -> dict[str, Any]:
-        """Seconds, device and notes of the finished cell; {} if they are lost."""
+        """Seconds, notes and names of the tables of the finished cell; {} if they are lost."""
         try:
-            content = json.loads((self.path / "about.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            content = plain(read_json(self.path / "about.json"), "about")
+        except (UnreadableFile, InvalidParameter, RecursionError):
             return {}
-        return content if isinstance(content, dict) else {}
+        if not isinstance(content, dict):
+            return {}
+        seconds = content.get("seconds")
+        found: dict[str, Any] = {"seconds": seconds if isinstance(seconds, int | float) else None}
+        for key in ("notes", "tables"):
+            if isinstance(words := content.get(key), list):
+                found[key] = [str(word) for word in words]
+        return found
 
     def generation(self) -> int:
         """Number of the newest checkpoint; 0 without one. It grows as the cell gets on."""
         found = generations(self.path)
-        return int(found[0].stem.split("-")[1]) if found else 0
+        return number(found[0]) if found else 0
 
     # Columns that belong to the result.
 
@@ -158,13 +201,18 @@ class CellFolder:
     def table(self, name: str) -> dict[str, AnyArray]:
         """The columns kept under this name."""
         path = self.path / f"table-{name}.npz"
+        where = f"the table {name!r} of {self.cell.title} ({path})"
         if not path.exists():
-            raise UnreadableFile(f"the cell {self.name} ({self.cell.title}) has no table {name!r}")
-        return read_arrays(path)[0]
+            raise DamagedFile(f"{where} is missing: {_ANEW}")
+        try:
+            return check_columns(read_arrays(path)[0])
+        except DamagedFile as error:
+            raise DamagedFile(f"{where} is damaged ({error}): {_ANEW}") from None
 
     def tables(self) -> list[str]:
         """Names of its tables."""
-        return sorted(path.stem.removeprefix("table-") for path in self.path.glob("table-*.npz"))
+        names = (path.stem.removeprefix("table-") for path in self.path.glob("table-*.npz"))
+        return sorted(name for name in names if name.isidentifier())
 
     # How far it is. Lost progress does no harm: no fsync, and errors are passed over.
 
@@ -179,10 +227,21 @@ class CellFolder:
     def progress(self) -> Progress | None:
         """How far it is, if it has said so."""
         try:
-            content = json.loads((self.path / "progress.json").read_text(encoding="utf-8"))
-            return Progress(content["done"], content["total"], content["resumed"], content["seconds"])
-        except (OSError, ValueError, KeyError, TypeError):
+            content = read_json(self.path / "progress.json", limit=10_000)
+            done, total, resumed = (content[key] for key in ("done", "total", "resumed"))
+            seconds = float(content["seconds"])
+        except (UnreadableFile, KeyError, TypeError, ValueError, OverflowError):
             return None
+        if any(type(count) is not int or abs(count) > 10**18 for count in (done, total, resumed)):
+            return None
+        return Progress(done, total, resumed, seconds) if 0 <= seconds < 10**9 else None
+
+
+def check_columns(columns: dict[str, AnyArray]) -> dict[str, AnyArray]:
+    """The columns of a table, which are vectors of one length."""
+    if any(column.ndim != 1 for column in columns.values()) or len({len(c) for c in columns.values()}) > 1:
+        raise DamagedFile("its columns are no vectors of one length")
+    return columns
 
 
 def _json(content: Mapping[str, Any]) -> str:

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from burnside._files import read_json
 from burnside.errors import UnreadableFile
 
 __all__ = ["CellLock", "is_free"]
@@ -76,12 +77,12 @@ def _here() -> dict[str, Any]:
 
 def _holder(path: Path) -> dict[str, Any] | None:
     """What the lock file says; {} if it is empty or damaged, None if there is none."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if not os.path.lexists(path):
         return None
-    except (OSError, ValueError):
-        return {}
+    try:
+        content = read_json(path, limit=10_000)
+    except UnreadableFile:
+        return {} if os.path.lexists(path) else None
     return content if isinstance(content, dict) else {}
 
 

@@ -13,11 +13,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from burnside._files import write_text
-from burnside.errors import UnreadableFile
+from burnside._files import read_json, write_text
+from burnside.errors import DamagedFile, UnreadableFile
 from burnside.runs.cells import FORMAT, Cell
 
-__all__ = ["describe", "read_plans", "record", "write_plan"]
+__all__ = ["describe", "is_compact", "read_plans", "record", "write_plan"]
 
 _PACKAGES = ("burnside", "numpy", "scipy", "numba", "torch", "gymnasium", "polars", "ray", "submitit")
 
@@ -50,11 +50,19 @@ def record(folder: Path, entry: Mapping[str, Any]) -> Path:
     """Add a sweep to ``manifest.json``; one that was lost to another sweep ending in the same moment does no harm."""
     path = folder / "manifest.json"
     try:
-        before = json.loads(path.read_text(encoding="utf-8"))["sweeps"]
-    except (OSError, ValueError, KeyError, TypeError):
+        before = read_json(path)["sweeps"]
+    except (UnreadableFile, KeyError, TypeError):
         before = []
-    content = {"format": FORMAT, "sweeps": [*before, dict(entry)]}
+    content = {"format": FORMAT, "sweeps": [*(before if isinstance(before, list) else []), dict(entry)]}
     return write_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+def is_compact(folder: Path) -> bool:
+    """Whether a folder holds compact results, and not a sweep."""
+    try:
+        return bool(read_json(folder / "manifest.json").get("kind") == "compact")
+    except (UnreadableFile, AttributeError):
+        return False
 
 
 def write_plan(folder: Path, preset: str, cells: Sequence[Cell], *, add: bool = False) -> Path:
@@ -78,11 +86,15 @@ def read_plans(folder: Path, preset: str | None = None) -> list[Cell]:
         raise UnreadableFile(f"{folder} is not the folder of {what}: there is no plan in it")
     for path in paths:
         try:
-            for content in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            for content in read_json(path)["cells"]:
                 cell = Cell.from_dict(content)
+                if content.get("name", cell.name) != cell.name:
+                    raise DamagedFile("a cell has another name than its config makes")
                 found.setdefault(cell.name, cell)
-        except (OSError, ValueError, KeyError, TypeError):
-            raise UnreadableFile(f"the plan {path} is damaged: run the sweep again, which keeps its results") from None
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
+            if isinstance(error, UnreadableFile) and not isinstance(error, DamagedFile):
+                raise
+            raise DamagedFile(f"the plan {path} is damaged: run the sweep again, which keeps its results") from None
     return list(found.values())
 
 

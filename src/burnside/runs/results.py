@@ -1,32 +1,37 @@
 """Reading results, from the folder of a sweep or from its compact form; and making the compact form.
 
 The compact form is a folder small enough to be committed: ``rows.parquet`` (or ``rows.csv`` without polars) with one
-row per seed as a rule, ``NAME.parquet`` (or ``NAME.npz``) per table of the cells, and ``manifest.json``.
+row per seed as a rule, ``NAME.parquet`` (or ``NAME.npz``) per table of the cells, and ``manifest.json``, which also
+holds the checksums of the others: a file that was cut short or changed is noticed before it is parsed.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from burnside._files import write_atomically, write_text
+from burnside._files import read_bytes, read_json, write_atomically, write_text
 from burnside._types import AnyArray
-from burnside.errors import InvalidParameter, MissingExtra, UnreadableFile
-from burnside.runs.cells import FORMAT, Cell
+from burnside.errors import DamagedFile, InvalidParameter, MissingExtra, UnreadableFile
+from burnside.runs.cells import FORMAT, Cell, ours, plain
 from burnside.runs.checkpoint import read_arrays, write_arrays
-from burnside.runs.folder import CellFolder
+from burnside.runs.folder import CellFolder, check_columns
 from burnside.runs.manifest import read_plans
 
 __all__ = ["Results", "committed", "compact", "read_results"]
 
 Row = dict[str, Any]
+
+#: Bytes of the largest file of compact results that is read.
+LARGEST_RESULTS = 2**30
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ class Results:
         source = self._tables[name]
         if isinstance(source, dict):
             return source
-        return _read_columns(source) if isinstance(source, Path) else _join(name, source)
+        return _read_columns(source) if isinstance(source, _File) else _join(name, source)
 
 
 def read_results(folder: str | Path, *, preset: str | None = None, allow_missing: bool = False) -> Results:
@@ -109,20 +114,34 @@ def compact(
     allow_missing: bool = False,
     format: Literal["auto", "parquet", "csv"] = "auto",
     add: bool = False,
+    replace: bool = False,
 ) -> Path:
     """Write the compact form of a sweep's folder; ``auto`` takes parquet if polars is installed, else CSV and npz.
 
-    ``add`` keeps the cells that compact results in ``out`` have and this folder does not.
+    Everything is read before the first file is written. Results in ``out`` that this folder does not have are not lost
+    by accident: without ``add`` or ``replace`` they are a reason to refuse.
+
+    Args:
+        folder: of the sweep.
+        out: where the compact form goes.
+        preset: only the cells of this preset.
+        allow_missing: pass over cells without a result.
+        format: of the tables.
+        add: keep the cells that results in ``out`` have and this folder does not.
+        replace: drop them.
     """
+    if add and replace:
+        raise InvalidParameter("add keeps the results that are there and replace drops them: give one of them")
     results = read_results(folder, preset=preset, allow_missing=allow_missing)
     target = Path(out)
-    if add and (target / "manifest.json").exists():
-        results = _added(read_results(target, allow_missing=True), results)
+    if not replace and target.resolve() != Path(folder).resolve() and (target / "manifest.json").exists():
+        results = _beside(target, results, add)
     parquet = format == "parquet" or (format == "auto" and _polars() is not None)
     columns = _columns(results.rows)
     types = {key: _type_name(results.rows, key) for key in columns}
+    tables = {name: results.table(name) for name in results.tables}
     files = [_write_table(target, "rows", columns, True) if parquet else _write_csv(target / "rows.csv", results.rows)]
-    files += [_write_table(target, name, results.table(name), parquet) for name in results.tables]
+    files += [_write_table(target, name, table, parquet) for name, table in tables.items()]
     manifest = {
         **{key: value for key, value in results.manifest.items() if key != "format"},
         "format": FORMAT,
@@ -130,9 +149,27 @@ def compact(
         "missing": list(results.missing),
         "types": types,
         "files": [path.name for path in files],
+        "sha256": {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files},
     }
     write_text(target / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     return target
+
+
+def _beside(target: Path, new: Results, add: bool) -> Results:
+    """The results to write where there are some already; refuses to drop any."""
+    choice = "--add keeps them, --replace drops them"
+    if _manifest(target).get("kind") != "compact":
+        raise InvalidParameter(f"{target} is the folder of a sweep, not of compact results: choose another one")
+    try:
+        old = read_results(target, allow_missing=True)
+    except DamagedFile as error:
+        raise DamagedFile(f"results in {target} cannot be read ({error}); --replace drops them") from None
+    if add:
+        return _added(old, new)
+    lost = _finished(old) - _finished(new)
+    if lost:
+        raise InvalidParameter(f"{target} has results of {len(lost)} cells that this run does not have: {choice}")
+    return new
 
 
 def _added(old: Results, new: Results) -> Results:
@@ -149,7 +186,7 @@ def _added(old: Results, new: Results) -> Results:
                 parts.append({key: column[mine] for key, column in columns.items()})
         if {frozenset(part) for part in parts} != {frozenset(parts[0])}:
             raise InvalidParameter(f"table {name!r} has other columns than the results it is to be added to")
-        return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+        return _stacked(name, parts)
 
     manifest = {
         **old.manifest,
@@ -172,12 +209,34 @@ def _manifest(top: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise ValueError
-    except (OSError, ValueError):
-        raise UnreadableFile(f"the manifest {path} is damaged or of another version") from None
+        content = read_json(path)
+        if not isinstance(content, dict) or not ours(content.get("format")):
+            raise DamagedFile("no manifest")
+        _check_manifest(plain(content, "the manifest"))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
+        if isinstance(error, UnreadableFile) and not isinstance(error, DamagedFile):
+            raise
+        raise DamagedFile(
+            f"the manifest {path} is damaged or of another version: make it again with 'burnside table … --compact'"
+        ) from None
     return content
+
+
+def _check_manifest(content: dict[str, Any]) -> None:
+    """Refuse a manifest whose parts are not what they should be; the names of its files stay in its folder."""
+    kinds = {"sweeps": list, "cells": list, "missing": list, "files": list, "sha256": dict, "types": dict}
+    for key, kind in (kinds | {"cell_seconds": dict}).items():
+        if not isinstance(content.get(key, kind()), kind):
+            raise DamagedFile(f"{key} is no {kind.__name__}")
+    for cell in content.get("cells", []):
+        if Cell.from_dict(cell).name != cell["name"]:
+            raise DamagedFile("a cell has another name than its config makes")
+    for name in content.get("files", []):
+        stem, _, suffix = name.partition(".")
+        if not stem.isidentifier() or suffix not in ("parquet", "csv", "npz"):
+            raise DamagedFile(f"{name!r} is no name of a file of results")
+    if content.get("kind") == "compact" and not {"files", "missing", "cells"} <= set(content):
+        raise DamagedFile("a key is missing")
 
 
 def _check_missing(missing: tuple[str, ...], planned: int, where: Path, allowed: bool) -> None:
@@ -216,7 +275,15 @@ def _join(name: str, folders: list[CellFolder]) -> dict[str, AnyArray]:
     for folder, part in zip(folders, parts, strict=True):
         if set(part) != set(keys):
             raise InvalidParameter(f"table {name!r} of {folder.cell.title} has other columns than the cells before it")
-    return {key: np.concatenate([part[key] for part in parts]) for key in keys}
+    return _stacked(name, parts)
+
+
+def _stacked(name: str, parts: list[dict[str, AnyArray]]) -> dict[str, AnyArray]:
+    """Tables with the same columns below one another."""
+    try:
+        return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+    except TypeError:  # numbers below text
+        raise InvalidParameter(f"a column of table {name!r} has different types in different cells") from None
 
 
 def _columns(rows: list[Row]) -> dict[str, list[Any]]:
@@ -266,29 +333,53 @@ def _write_csv(path: Path, rows: list[Row]) -> Path:
 
 
 def _read_compact(top: Path, manifest: dict[str, Any], allow_missing: bool) -> Results:
-    try:
-        files = [top / str(name) for name in manifest["files"]]
-        missing = tuple(map(str, manifest["missing"]))
-        planned = len(manifest["cells"])
-    except (KeyError, TypeError):
-        raise UnreadableFile(f"the manifest {top / 'manifest.json'} is damaged or of another version") from None
-    _check_missing(missing, planned, top, allow_missing)
-    tables = {path.stem: path for path in files if path.stem != "rows"}
-    source = next((path for path in files if path.stem == "rows"), top / "rows.parquet")
-    if not source.exists():
-        raise UnreadableFile(f"the file {source} is missing")
-    if source.suffix == ".csv":
+    checksums = manifest.get("sha256", {})
+    files = [_File(top / name, checksums.get(name)) for name in manifest["files"]]
+    missing = tuple(map(str, manifest["missing"]))
+    _check_missing(missing, len(manifest["cells"]), top, allow_missing)
+    tables = {file.path.stem: file for file in files if file.path.stem != "rows"}
+    source = next((file for file in files if file.path.stem == "rows"), _File(top / "rows.parquet"))
+    if source.path.suffix == ".csv":
         return Results(_read_csv(source, manifest), missing, manifest, tables)
+    rows = _frame(source, lambda frame: frame.to_dicts())
+    return Results(_plain_rows(source, rows), missing, manifest, tables)
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file of compact results, and its checksum if the manifest has one."""
+
+    path: Path
+    sha256: str | None = None
+
+    def content(self) -> bytes:
+        """All of it, if it is what was written."""
+        content = read_bytes(self.path, LARGEST_RESULTS)
+        if self.sha256 is not None and hashlib.sha256(content).hexdigest() != self.sha256:
+            raise self.damaged("it is not the one that was written")
+        return content
+
+    def damaged(self, why: str) -> DamagedFile:
+        """The sentence about it."""
+        return DamagedFile(f"the file {self.path} is damaged ({why}): restore it, or make the compact results again")
+
+
+def _plain_rows(source: _File, rows: list[Row]) -> list[Row]:
+    """Rows of scalars, which is what was written."""
     try:
-        rows = _frame(source).to_dicts()
-    except MissingExtra:
-        raise
-    except Exception as error:  # polars has its own errors for every kind of damage
-        raise UnreadableFile(f"the file {source} cannot be read ({type(error).__name__})") from None
-    return Results(rows, missing, manifest, tables)
+        return [_row(row) for row in rows]
+    except InvalidParameter as error:
+        raise source.damaged(str(error)) from None
 
 
-def _read_csv(path: Path, manifest: dict[str, Any]) -> list[Row]:
+def _row(row: Row) -> Row:
+    found: Row = plain(row, "a row")
+    if any(isinstance(value, (list, dict)) for value in found.values()) or not isinstance(found.get("cell"), str):
+        raise InvalidParameter("a row has no cell, or holds more than scalars")
+    return found
+
+
+def _read_csv(source: _File, manifest: dict[str, Any]) -> list[Row]:
     types = manifest.get("types", {})
 
     def value(key: str, text: str) -> Any:
@@ -298,22 +389,44 @@ def _read_csv(path: Path, manifest: dict[str, Any]) -> list[Row]:
         return float(found) if types.get(key) == "float" else found
 
     try:
-        with open(path, encoding="utf-8", newline="") as file:
-            return [{key: value(key, text) for key, text in row.items()} for row in csv.DictReader(file)]
-    except (OSError, ValueError, TypeError) as error:
-        raise UnreadableFile(f"the file {path} cannot be read ({type(error).__name__}: {error})") from None
+        file = io.StringIO(source.content().decode("utf-8"), newline="")
+        rows = [{key: value(key, text) for key, text in row.items()} for row in csv.DictReader(file, strict=True)]
+    except (ValueError, TypeError, RecursionError, OverflowError, csv.Error) as error:
+        if isinstance(error, UnreadableFile):
+            raise
+        raise source.damaged(type(error).__name__) from None
+    return _plain_rows(source, rows)
 
 
-def _frame(path: Path) -> Any:
+def _frame(source: _File, take: Callable[[Any], Any]) -> Any:
+    """What ``take`` makes of a parquet file; polars has an error of its own for every kind of damage, and panics."""
     polars = _polars()
     if polars is None:
         raise MissingExtra("polars", "learn")
-    return polars.read_parquet(path)
+    content = source.content()
+    try:
+        return take(polars.read_parquet(io.BytesIO(content)))
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise source.damaged(type(error).__name__) from None
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # of Rust; it is no Exception
+            raise
+        raise source.damaged("it makes the reader of parquet files fail") from None
 
 
-def _read_columns(path: Path) -> dict[str, AnyArray]:
-    if path.suffix == ".npz":
-        return read_arrays(path)[0]
-    frame = _frame(path)
-    columns = {name: frame[name].to_numpy() for name in frame.columns}
-    return {name: column.astype(str) if column.dtype == object else column for name, column in columns.items()}
+def _read_columns(source: _File) -> dict[str, AnyArray]:
+    if source.path.suffix == ".npz":
+        source.content()
+        try:
+            return check_columns(read_arrays(source.path)[0])
+        except DamagedFile as error:
+            raise source.damaged(str(error)) from None
+
+    def take(frame: Any) -> dict[str, AnyArray]:
+        columns = {name: frame[name].to_numpy() for name in frame.columns}
+        return {name: column.astype(str) if column.dtype == object else column for name, column in columns.items()}
+
+    columns: dict[str, AnyArray] = _frame(source, take)
+    return columns

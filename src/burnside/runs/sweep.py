@@ -19,7 +19,7 @@ from burnside.runs.engines import make_engine
 from burnside.runs.folder import CellFolder
 from burnside.runs.job import DeviceName, EngineName, Job
 from burnside.runs.lock import is_free
-from burnside.runs.manifest import describe, record, write_plan
+from burnside.runs.manifest import describe, is_compact, record, write_plan
 from burnside.runs.work import Outcome, Task, tidy
 
 __all__ = ["SweepOutcome", "sweep"]
@@ -101,6 +101,8 @@ def sweep(
     top = Path(folder).resolve()
     if not resume and (begun := [cell for cell in cells if CellFolder(top, cell).path.exists()]):
         raise InvalidParameter(f"{len(begun)} cells of this plan have been begun in {folder}: choose another folder")
+    if is_compact(top):
+        raise InvalidParameter(f"{folder} holds compact results, which a sweep would spoil: choose another folder")
     if track:
         _need_tensorboard()
     runner = make_engine(engine, workers, options or {})

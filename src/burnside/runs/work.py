@@ -60,39 +60,56 @@ class Outcome:
 def run_one(task: Task, cell: Cell, stop: Callable[[], bool] = lambda: False) -> Outcome:
     """Run a cell to its end, from its last checkpoint if it has one."""
     folder = CellFolder(task.folder, cell)
-    if folder.finished():
-        tidy(folder)
-        return Outcome("skipped")
     lock = CellLock(folder.lock)
     try:
+        if folder.finished():
+            tidy(folder)
+            return Outcome("skipped")
         folder.make()
         if not lock.acquire():
             return Outcome("busy")
     except BurnsideError as error:
         return Outcome("failed", str(error))
-    context: Context | None = None
+    notes: list[str] = []
     try:
         if folder.finished():  # in between, by another sweep
             return Outcome("skipped")
-        folder.prepare()
-        context = _context(task, folder, lock, stop)
-        result = task.job.run_cell(cell, context)
+        notes += folder.prepare()
+        while (outcome := _attempt(task, folder, lock, stop, notes)) is None:
+            pass  # a checkpoint was put aside: again, from the one before it
+        return outcome
+    except BurnsideError as error:
+        return Outcome("failed", str(error), tuple(notes))
+    finally:
+        lock.release()
+
+
+def _attempt(
+    task: Task, folder: CellFolder, lock: CellLock, stop: Callable[[], bool], notes: list[str]
+) -> Outcome | None:
+    """Run a cell from its newest checkpoint; None if that checkpoint was of another layout and has been put aside."""
+    context = _context(task, folder, lock, stop)
+    context.notes = notes
+    try:
+        result = task.job.run_cell(folder.cell, context)
         if not lock.held():
             return Outcome("stopped", "the lock of this cell was taken away")
         context.flush()
-        about = {"seconds": round(context.seconds, 3), "device": context._device, "notes": context.notes}
+        about = {"seconds": round(context.seconds, 3), "device": context._device, "notes": notes}
         folder.finish(result, about)
-        return Outcome("done", notes=tuple(context.notes))
+        return Outcome("done", notes=tuple(notes))
     except KeyboardInterrupt as stopped:
-        return Outcome("stopped", str(stopped), tuple(context.notes) if context else ())
+        return Outcome("stopped", str(stopped), tuple(notes))
     except Exception as error:
+        if (note := context.reject(error)) is not None:
+            notes.append(note)
+            return None
         folder.fail(traceback.format_exc())
         sentence = str(error) if isinstance(error, BurnsideError) else f"{type(error).__name__}: {error}"
-        return Outcome("failed", sentence, tuple(context.notes) if context else ())
+        return Outcome("failed", sentence, tuple(notes))
     finally:
-        if context is not None and context._tracker is not None:
+        if context._tracker is not None:
             context._tracker.close()
-        lock.release()
 
 
 def tidy(folder: CellFolder) -> None:

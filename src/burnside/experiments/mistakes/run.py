@@ -34,8 +34,15 @@ class SettingArchive:
 
     def load(self, seed: int, stream: int) -> Run | None:
         """The finished run, or None."""
-        found = self.store.load(self.base | {"seed": seed, "stream": stream})
-        return None if found is None else Run.from_dict(found)
+        config = self.base | {"seed": seed, "stream": stream}
+        found = self.store.load(config)
+        if found is None:
+            return None
+        try:
+            return Run.from_dict(found)
+        except (KeyError, TypeError, ValueError, OverflowError):  # kept by another version, or changed by hand
+            self.store.put_aside(config)
+            return None
 
     def save(self, run: Run) -> None:
         """Keep a finished run."""

@@ -243,6 +243,7 @@ def _imitation(cell: Cell, context: Context) -> dict[str, Any]:
     saved = context.restore()
     if saved is not None:
         job.restore(saved.arrays)
+    context.resumed()
     policy = _imitate(job, context, job.config.steps)
     found = evaluate(policy, env, int(config["test_episodes"]))
     return {"rows": [{"seed": seed, "success": float(found.success.mean()), "loss": float(np.mean(job.losses[-100:]))}]}
@@ -260,6 +261,7 @@ def _finetune(cell: Cell, context: Context) -> dict[str, Any]:
     if saved is None or saved.meta["stage"] == "imitation":
         if saved is not None:
             job.restore(saved.arrays)
+        context.resumed()
         policy = _imitate(job, context, total)
         learner = FlowPPO(agent, policy, env, seed)
         curve.append([0.0, float(evaluate(policy, env, tests).success.mean())])
@@ -267,6 +269,7 @@ def _finetune(cell: Cell, context: Context) -> dict[str, Any]:
         learner = FlowPPO(agent, job.average, env, seed)
         learner.restore(saved.arrays)
         curve = saved.meta["curve"]
+        context.resumed()
     every = int(config["evaluate_every"])
     while learner.spent < agent.budget:
         learner.iterate()

@@ -89,6 +89,7 @@ def _run(cell: Cell, context: Context, env: ManipulationChunks) -> dict[str, Any
     if saved is None or saved.meta["stage"] == "imitation":
         if saved is not None:
             job.restore(saved.arrays)
+        context.resumed()
         policy = _imitate(job, context, total)
         played = success_on_test(policy, env, found.scenes)
         curve.append([0.0, float(played.success.sum()), float(played.lengths.sum())])
@@ -103,6 +104,7 @@ def _run(cell: Cell, context: Context, env: ManipulationChunks) -> dict[str, Any
     learner = FlowPPO(agent, policy, env, seed)
     if saved is not None and saved.meta["stage"] == "ppo":
         learner.restore(saved.arrays)
+    context.resumed()
     while learner.spent < agent.budget:
         learner.iterate()
         if learner.rollouts % found.evaluate_every == 0 or learner.spent >= agent.budget:
