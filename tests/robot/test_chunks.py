@@ -140,7 +140,7 @@ def test_a_run_goes_on_in_the_middle_of_its_episodes_to_the_same_bits(tmp_path: 
     second.iterate()
     one, two = straight.arrays(), second.arrays()
     assert all(np.array_equal(one[key], two[key]) for key in one)
-    assert len(straight.rows) == 2  # of 20 steps each, truncated
+    assert straight.recorder.log().episodes == 2  # of 20 steps each, truncated
     second.env.close()  # type: ignore[attr-defined]
 
 
