@@ -203,7 +203,10 @@ def test_pickled_file_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: P
     path = tmp_path / "evil.npz"
     np.savez(path, format=np.array([{"a": 1}], dtype=object))
     code, _, err = run(capsys, "audit", str(path))
-    assert code == 2 and "pickled objects" in err
+    assert code == 2 and "not an MDP" in err
+    np.savez(path, format="burnside-mdp", version=1, horizon=np.array([{"a": 1}], dtype=object))
+    code, _, err = run(capsys, "audit", str(path))
+    assert code == 2 and "horizon" in err
 
 
 def test_unknown_command_and_help_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
