@@ -1,11 +1,11 @@
 """One table over all benchmarks, from the rows they kept: what was promised, ours against each peer, machines."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.lines import QUIET, WISHES, Measured, Row, number
+from burnside._files import read_json
 from burnside.errors import UnreadableFile
 
 Results = Mapping[str, Measured]
@@ -37,9 +37,9 @@ def load(folder: Path) -> dict[str, Measured]:
     found = {}
     for path in sorted(folder.glob("*.json")):
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = read_json(path)
             found[path.stem] = Measured(content["machine"], tuple(content["rows"]))
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise UnreadableFile(
                 f"{path.name} is damaged: delete it, or run 'python -m benchmarks {path.stem}'"
             ) from None

@@ -126,11 +126,11 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(tmp_path: Path
     compiled_logs(CONFIG, SPEC, [member], 20, checkpoint=tmp_path)
     whole = compiled_logs(CONFIG, SPEC, [member], 40, checkpoint=tmp_path)[0]
     path.write_bytes(path.read_bytes()[:-2000])
-    with pytest.warns(RuntimeWarning, match=r"baseline-2\.npz cannot be read"):
+    with pytest.warns(RuntimeWarning, match=r"cannot read .*baseline-2\.npz"):
         assert same_log(compiled_logs(CONFIG, SPEC, [member], 40, checkpoint=tmp_path, every=10)[0], whole)
     for file in tmp_path.iterdir():
         file.write_bytes(b"PK nonsense")
-    with pytest.raises(UnreadableFile, match="cannot be read"):
+    with pytest.raises(UnreadableFile, match="cannot read"):
         compiled_logs(CONFIG, SPEC, [member], 40, checkpoint=tmp_path)
 
 

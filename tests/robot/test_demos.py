@@ -1,5 +1,6 @@
 """Demonstrations: made, interrupted, written, read, and files that are not what they should be."""
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -137,7 +138,7 @@ def spoil(path: Path, how: str) -> None:
         ("missing", "there is no file"),
         ("no data", "not a file of demonstrations"),
         ("no demos", "holds no demonstrations"),
-        ("no actions", "has no 'actions'"),
+        ("no actions", "actions is missing"),
         ("wrong shape", "has shape"),
         ("wrong length", "different numbers of steps"),
         ("not finite", "not finite"),
@@ -236,3 +237,129 @@ def test_the_sample_in_the_repository() -> None:
     assert path.stat().st_size < 1_000_000
     assert found.demos[0].states(symmetric=True).shape[1] == 38
     assert module.read_demonstrations is read_demonstrations
+
+
+def hostile(path: Path, how: str) -> None:
+    """What somebody may put into a file of demonstrations to reach other files, or much memory."""
+    import h5py
+
+    secret = path.with_name("secret")
+    secret.write_bytes(bytes(10_000))
+    with h5py.File(path.with_name("other.hdf5"), "w") as other:
+        other["x"] = np.zeros((7, 7))
+        other.create_group("demo")
+    with h5py.File(path, "r+") as file:
+        demo = file["data/demo_0"]
+        name = "data" if how == "no mapping" else "actions"
+        del (file if how == "no mapping" else demo)[name]
+        if how == "another file":
+            demo[name] = h5py.ExternalLink("other.hdf5", "/x")
+        elif how == "another file for all":
+            file["data/demo_9"] = h5py.ExternalLink("other.hdf5", "/demo")
+        elif how == "a circle":
+            demo[name] = h5py.SoftLink("/data/demo_0/actions")
+        elif how == "raw bytes of another file":
+            demo.create_dataset(name, (7, 7), "f4", external=[(str(secret), 0, h5py.h5f.UNLIMITED)])
+        elif how == "a view of another file":
+            layout = h5py.VirtualLayout((7, 7), "f8")
+            layout[:] = h5py.VirtualSource("other.hdf5", "x", (7, 7))
+            demo.create_virtual_dataset(name, layout)
+        elif how == "a terabyte of nothing":
+            demo.create_dataset(name, (10**10, 7), "f8", chunks=(1000, 7), compression="gzip")
+        elif how == "texts":
+            demo.create_dataset(name, (7, 7), h5py.string_dtype())
+        elif how == "records":
+            demo.create_dataset(name, (7, 7), np.dtype([("a", "f4"), ("b", "f4")]))
+        elif how == "a group":
+            demo.create_group(name)
+        elif how == "no mapping":
+            file["data"] = np.zeros(3)
+        elif how == "no steps":
+            demo.create_dataset(name, (0, 7), "f4")
+        elif how == "no rotations":
+            demo[name] = np.zeros((7, 7))
+            demo["obs/robot0_eef_quat_site"][...] = 0.0
+        elif how == "numbers for words":
+            demo[name] = np.zeros((7, 7))
+            file["data"].attrs["env_args"] = np.arange(3)
+        elif how == "other words":
+            demo[name] = np.zeros((7, 7))
+            file["data"].attrs["env_args"] = json.dumps({"env_kwargs": ["a"]})
+        elif how == "nested words":
+            demo[name] = np.zeros((7, 7))
+            file["data"].attrs["env_args"] = "[" * 50_000
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("another file", "a link to somewhere else"),
+        ("another file for all", "a link to somewhere else"),
+        ("a circle", "a link to somewhere else"),
+        ("raw bytes of another file", "kept in another file"),
+        ("a view of another file", "kept in another file"),
+        ("a terabyte of nothing", "more than 2.0 GB"),
+        ("texts", "has shape"),
+        ("records", "has shape"),
+        ("a group", "has shape"),
+        ("no mapping", "damaged or no file of demonstrations"),
+        ("no steps", "has shape"),
+        ("no rotations", "holds no rotations"),
+        ("numbers for words", "damaged or no file of demonstrations"),
+        ("other words", "damaged or no file of demonstrations"),
+        ("nested words", "damaged or no file of demonstrations"),
+    ],
+)
+def test_files_that_mean_harm(tmp_path: Path, how: str, words: str) -> None:
+    import tracemalloc
+
+    path = write_demonstrations(tmp_path / "a.hdf5", TASK, [random_demo()])
+    hostile(path, how)
+    tracemalloc.start()
+    with pytest.raises(UnreadableFile, match=words) as found:
+        read_demonstrations(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert "\n" not in str(found.value) and peak < 2**22
+
+
+def test_mutated_files_of_demonstrations(tmp_path: Path) -> None:
+    """The library that reads HDF5 is written in C: whatever bytes it meets, it must neither crash nor hang."""
+    content = write_demonstrations(tmp_path / "a.hdf5", TASK, [random_demo()]).read_bytes()
+    path = tmp_path / "m.hdf5"
+    read = 0
+    for seed in range(1000):
+        rng = np.random.default_rng(seed)
+        changed = bytearray(content)
+        for _ in range(int(rng.choice([1, 1, 2, 8]))):
+            at = int(rng.integers(len(changed) if rng.random() < 0.3 else 4096))
+            kind = rng.integers(5)
+            if kind == 0:
+                changed[at] ^= 1 << int(rng.integers(8))
+            elif kind == 1:
+                changed[at : at + 8] = int(rng.choice([0, 2**31, 2**62])).to_bytes(8, "little")
+            elif kind == 2:
+                del changed[at : at + int(rng.integers(1, 64))]
+            elif kind == 3:
+                changed[at:at] = rng.bytes(int(rng.integers(1, 64)))
+            else:
+                changed[at] = int(rng.integers(256))
+        path.write_bytes(changed[: int(rng.integers(len(changed)))] if rng.random() < 0.1 else changed)
+        with contextlib.suppress(UnreadableFile):
+            read += len(read_demonstrations(path)) > 0
+    assert 0 < read < 1000
+
+
+def test_parts_of_an_interrupted_generation_may_be_damaged(tmp_path: Path) -> None:
+    from burnside.envs.manipulation.generate import _keep, _load, _Store
+
+    _keep(tmp_path, 3, random_demo())
+    np.testing.assert_array_equal(_load(tmp_path / "3.npz").actions, random_demo().actions)
+    (tmp_path / "notes.npz").write_bytes(b"?")  # names that are no seed do not count
+    assert _Store(tmp_path, 0, 1).good == {3}
+    (tmp_path / "3.npz").write_bytes((tmp_path / "3.npz").read_bytes()[:-30])
+    with pytest.raises(UnreadableFile, match=r"3\.npz is damaged: delete it"):
+        _load(tmp_path / "3.npz")
+    np.savez(tmp_path / "3.npz", actions=np.array([{}], dtype=object))
+    with pytest.raises(UnreadableFile, match=r"3\.npz is damaged: delete it"):
+        _load(tmp_path / "3.npz")

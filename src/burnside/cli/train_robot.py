@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from burnside._files import read_json
 from burnside.cli.console import error_console, output, print_json, progress, styled
-from burnside.errors import InvalidParameter, UnreadableFile
+from burnside.errors import DamagedFile, InvalidParameter, UnreadableFile
 from burnside.runs import DeviceName, PresetName
 
 __all__ = ["TrainRobot"]
@@ -162,10 +163,12 @@ class TrainRobot:
     def _before(self, folder: Path) -> dict[str, Any]:
         path = folder / "imitated.json"
         try:
-            found: dict[str, Any] = jsonlib.loads(path.read_text())
+            found: dict[str, Any] = read_json(path)
             task, frame = found["task"], found["frame"]
             before = {"successes": int(found["successes"]), "scenes": int(found["scenes"])}
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            if not 0 <= before["successes"] <= before["scenes"] or not before["scenes"]:
+                raise DamagedFile("its counts are none")
+        except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
             raise UnreadableFile(
                 f"{path} cannot be read ({type(error).__name__}): run the stage imitate again"
             ) from None

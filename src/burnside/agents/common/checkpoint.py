@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import warnings
-import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from burnside._files import write_atomically
+from burnside._archives import Archive, open_archive, write_archive
 from burnside._types import AnyArray
-from burnside.errors import InvalidParameter, UnreadableFile
+from burnside.errors import DamagedFile, InvalidParameter, UnreadableFile
 
 __all__ = ["Resumable", "check_arrays", "exists", "load", "read_checkpoint", "save", "write_checkpoint"]
 
@@ -35,7 +33,7 @@ def write_checkpoint(path: str | Path, arrays: Mapping[str, AnyArray], identity:
     """Write arrays and what they belong to; at every moment a whole checkpoint is on disk."""
     target = Path(path)
     content = {**arrays, "identity": np.array(identity), "format": np.array(_FORMAT)}
-    new = write_atomically(_beside(target, "next"), lambda file: np.savez(file, **content))  # type: ignore[arg-type]
+    new = write_archive(_beside(target, "next"), content)
     if target.exists():
         target.replace(_beside(target, "previous"))
     new.replace(target)
@@ -59,21 +57,36 @@ def read_checkpoint(path: str | Path, expected: Mapping[str, AnyArray | None], i
 
 
 def _read(path: Path, expected: Mapping[str, AnyArray | None], identity: str) -> dict[str, AnyArray]:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            belongs, version = str(file["identity"]), int(file["format"])
-            found = {name: file[name] for name in expected}
-    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise UnreadableFile(f"the checkpoint {path.name} cannot be read ({type(error).__name__}: {error})") from None
-    if version != _FORMAT or belongs != identity:
-        raise UnreadableFile(
-            f"the checkpoint {path.name} belongs to another run, {belongs}; this run is {identity}:"
-            " give another place or delete it"
-        )
-    for name, like in expected.items():
-        if like is not None and (found[name].shape != like.shape or found[name].dtype != like.dtype):
-            raise UnreadableFile(f"the checkpoint {path.name} is damaged: {name} has shape {found[name].shape}")
-    return found
+    with open_archive(path) as archive:
+        belongs = _identity(path, archive)
+        if belongs != identity:
+            raise UnreadableFile(
+                f"the checkpoint {path.name} belongs to another run, {belongs!s:.2000}; this run is {identity}:"
+                " give another place or delete it"
+            )
+        missing = [name for name in expected if name not in archive]
+        if missing:
+            raise DamagedFile(f"{path.name} was written by another version, without {missing[0]!r}: delete it")
+        headers = archive.headers(expected)
+        for name, like in expected.items():
+            if like is not None and (headers[name].shape != like.shape or headers[name].dtype != like.dtype):
+                raise DamagedFile(
+                    f"{path.name} is damaged or of another version: {name} is {headers[name]}, "
+                    f"not {like.dtype} of shape {like.shape}: delete it"
+                )
+        return {name: archive.array(name, header) for name, header in headers.items()}
+
+
+def _identity(path: Path, archive: Archive) -> Any:
+    """What a checkpoint belongs to."""
+    if "identity" in archive and "format" in archive:
+        headers = archive.headers(("identity", "format"))
+        kinds = [(header.shape, header.dtype.kind) for header in headers.values()]
+        if kinds == [((), "U"), ((), "i")]:
+            found = {name: archive.array(name, header).item() for name, header in headers.items()}
+            if found["format"] == _FORMAT:
+                return found["identity"]
+    raise DamagedFile(f"the checkpoint {path.name} is damaged or of another version: delete it")
 
 
 class Resumable(Protocol):

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from burnside._files import write_atomically
 from burnside._types import AnyArray
 from burnside.agents.cube_values.config import DaviConfig, arm_symmetry
 from burnside.envs.cube.core import CubeSpec, _array, _is_torch
 from burnside.envs.cube.symmetry import CubeCanonicalizer, CubeSymmetry
-from burnside.errors import InvalidModel, InvalidParameter, MissingExtra, UnreadableFile
+from burnside.errors import DamagedFile, InvalidModel, InvalidParameter
 from burnside.nn._torch import torch
 from burnside.nn.cube_equivariant import EquivariantValue
 from burnside.nn.layers import Initializer
 from burnside.nn.residual import FoldedValue, ResidualValue
+from burnside.nn.tensors import TensorFile, open_tensors, write_tensors
 
 __all__ = ["CubeValue", "load_network", "make_network"]
 
@@ -97,8 +97,6 @@ class CubeValue:
 
     def save(self, path: str | Path) -> Path:
         """Write it as safetensors, with what it is for in the metadata; atomic."""
-        safetensors = _safetensors()
-        tensors = {name: t.detach().cpu().contiguous() for name, t in self.net.state_dict().items()}
         about = {
             "format": _FORMAT,
             "n": str(self.spec.n),
@@ -109,50 +107,45 @@ class CubeValue:
         }
         if self.seed is not None:
             about["seed"] = str(self.seed)
-        content = safetensors.save(tensors, about)
-        return write_atomically(path, lambda file: file.write(content))
-
-
-def _safetensors() -> Any:
-    try:
-        import safetensors.torch
-    except ImportError:  # pragma: no cover - it is there wherever the tests of this layer run
-        raise MissingExtra("safetensors", "learn") from None
-    return safetensors.torch
+        return write_tensors(path, self.net.state_dict(), about)
 
 
 def load_network(
     path: str | Path, spec: CubeSpec | None = None, arm: str | None = None, *, device: str = "cpu"
 ) -> CubeValue:
     """A network from a file; refuses one trained for another cube or, if an arm is given, for another arm."""
-    safetensors = _safetensors()
-    name = Path(path).name
-    try:
-        content = Path(path).read_bytes()
-        size = int.from_bytes(content[:8], "little")
-        about = json.loads(content[8 : 8 + size]).get("__metadata__", {})
-        tensors = safetensors.load(content)
-    except OSError as error:
-        raise UnreadableFile(f"cannot read the network {name}: {error.strerror}; check the path") from None
-    except Exception as error:  # whatever safetensors makes of bytes that are none
-        raise UnreadableFile(
-            f"{name} is no safetensors file ({type(error).__name__}): train or copy it again"
-        ) from None
+    file = open_tensors(path)
+    name, about = file.path.name, file.about
     if about.get("format") != _FORMAT:
-        raise UnreadableFile(f"{name} holds no value network of a cube, or one of another format")
-    found = CubeSpec(int(about["n"]), about["turns"], about["goal"])
+        raise DamagedFile(f"{name} holds no value network of a cube, or one of another format: train or copy it again")
+    try:
+        found, trained = CubeSpec(int(about["n"]), about["turns"], about["goal"]), about["arm"]
+        seed = int(about["seed"]) if "seed" in about else None
+        config = DaviConfig.from_json(file.settings("config"))
+        _check_shapes(file, config, found, trained)
+    except (KeyError, TypeError, ValueError, LookupError, OverflowError) as error:
+        raise error if isinstance(error, DamagedFile) else file.damaged(str(error)) from None
     if spec is not None and found != spec:
         raise InvalidParameter(f"the network {name} was trained for {_words(found)}, not for {_words(spec)}")
-    if arm is not None and arm != about["arm"]:
-        raise InvalidParameter(f"the network {name} was trained as arm {about['arm']!r}, not {arm!r}")
-    config = DaviConfig.from_json(json.loads(about["config"]))
-    net = make_network(config, found, about["arm"], [0])
+    if arm is not None and arm != trained:
+        raise InvalidParameter(f"the network {name} was trained as arm {trained!r}, not {arm!r}")
+    net = make_network(config, found, trained, [0])
     try:
-        net.load_state_dict(tensors)
+        net.load_state_dict(file.tensors())
     except RuntimeError:
-        raise UnreadableFile(f"the tensors in {name} do not fit its settings: the file is damaged") from None
-    seed = int(about["seed"]) if "seed" in about else None
-    return CubeValue(found, about["arm"], config, net.to(device), seed)
+        raise file.damaged("its tensors do not fit its settings") from None
+    return CubeValue(found, trained, config, net.to(device), seed)
+
+
+def _check_shapes(file: TensorFile, config: DaviConfig, spec: CubeSpec, arm: str) -> None:
+    """Compare the settings with the tensors before a network is made of them: of any size that the settings say."""
+    symmetry = arm_symmetry(config, spec, arm)  # also refuses an unknown arm
+    shared = symmetry.base if arm == "equivariant" and symmetry is not None else 1
+    widths = [-(-width // shared) for width in config.hidden]
+    layers = sum(name.startswith("layers.") and name.endswith(".weight") for name in file.shapes)
+    first, second = (file.shapes.get(f"layers.{k}.weight", (0,)) for k in (0, 1))
+    if [first[-1], second[-1]] != widths or layers != 2 + 2 * config.blocks:
+        raise file.damaged("its tensors do not fit its settings")
 
 
 def _words(spec: CubeSpec) -> str:

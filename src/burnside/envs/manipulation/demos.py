@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from burnside._files import write_atomically
+from burnside._archives import LARGEST_ARRAYS
+from burnside._files import open_file, size_words, write_atomically
 from burnside._types import AnyArray, FloatArray
 from burnside.envs.manipulation.observations import state_vector
 from burnside.envs.manipulation.tasks import Task
-from burnside.errors import InvalidParameter, MissingExtra, UnreadableFile
+from burnside.errors import DamagedFile, InvalidParameter, MissingExtra, UnreadableFile
 from burnside.groups.rigid import matrix_to_rot6d, quaternion_to_matrix, rot6d_to_matrix, so3_exp, so3_log
 
 __all__ = ["Demonstration", "DemonstrationFile", "read_demonstrations", "write_demonstrations"]
@@ -171,41 +172,50 @@ def _write_one(group: Any, demo: Demonstration) -> None:
 def read_demonstrations(path: str | Path, limit: int | None = None) -> DemonstrationFile:
     """Read a file of ours, of robomimic or of MimicGen.
 
+    The file is not trusted: only the arrays named above are read, once their shapes have been looked at, and links to
+    other files are not followed.
+
     Args:
         path: the file.
         limit: read at most so many.
     """
     h5py = _h5py()
     where = Path(path)
-    if not where.is_file():
-        raise UnreadableFile(f"there is no file {where}: make one with 'burnside demos'")
-    try:
-        with h5py.File(where, "r") as source:
-            if "data" not in source:
-                raise UnreadableFile(f"{where} has no group 'data': it is not a file of demonstrations")
-            data = source["data"]
-            arguments = json.loads(data.attrs.get("env_args", "{}"))
-            absolute = _is_absolute(arguments)
-            names = sorted((name for name in data if name.startswith("demo")), key=_number)
-            if not names:
-                raise UnreadableFile(f"{where} holds no demonstrations")
-            demos = tuple(_read_one(where, data[name], absolute) for name in names[:limit])
-            return DemonstrationFile(
-                str(arguments.get("env_name", "")),
-                demos,
-                int(data.attrs.get("attempts", 0)),
-                float(data.attrs.get("noise", 0.0)),
-            )
-    except (OSError, RuntimeError, ValueError) as error:
-        if isinstance(error, UnreadableFile):
+    with open_file(where) as file:
+        try:
+            with h5py.File(file, "r") as source:
+                return _read_all(where, source, limit)
+        except UnreadableFile:
             raise
-        raise UnreadableFile(
-            f"{where} is damaged or no HDF5 file ({str(error).splitlines()[0]:.120}): make or download it again"
-        ) from None
+        except MemoryError:
+            raise
+        except Exception as error:  # h5py raises nearly everything for one kind of damage or another
+            raise DamagedFile(
+                f"{where} is damaged or no file of demonstrations ({type(error).__name__}): make or download it again"
+            ) from None
+
+
+def _read_all(path: Path, source: Any, limit: int | None) -> DemonstrationFile:
+    data = _member(path, source, "data")
+    if data is None:
+        raise UnreadableFile(f"{path} has no group 'data': it is not a file of demonstrations")
+    arguments = json.loads(data.attrs.get("env_args", "{}"))
+    names = sorted((name for name in data if name.startswith("demo")), key=_number)
+    if not names:
+        raise UnreadableFile(f"{path} holds no demonstrations")
+    chosen = [_member(path, data, name) for name in names[:limit]]
+    room = LARGEST_ARRAYS
+    demos = []
+    for group in chosen:
+        arrays = _Arrays(path, group, room)
+        demos.append(_read_one(arrays, _is_absolute(arguments)))
+        room = arrays.room
+    attempts, noise = int(data.attrs.get("attempts", 0)), float(data.attrs.get("noise", 0.0))
+    return DemonstrationFile(str(arguments.get("env_name", "")), tuple(demos), attempts, noise)
 
 
 def _number(name: str) -> int:
-    digits = "".join(c for c in name if c.isdigit())
+    digits = "".join(c for c in name if c.isdecimal())[:18]
     return int(digits) if digits else 0
 
 
@@ -220,42 +230,83 @@ def _is_absolute(arguments: dict[str, Any]) -> bool:
     return control.get("input_type") == "absolute" or control.get("control_delta") is False
 
 
-def _read_one(path: Path, group: Any, absolute: bool) -> Demonstration:
-    def get(name: str, width: int | None = None) -> FloatArray:
-        if name not in group:
-            raise UnreadableFile(f"{path}: {group.name} has no '{name}': it is not complete, make or download it again")
-        array = np.asarray(group[name][()], float)
-        shaped = array.ndim >= 2 and (width is None or array.shape[-1] == width)
-        if not shaped or not np.isfinite(array).all():
-            raise UnreadableFile(
-                f"{path}: {group.name}/{name} has shape {array.shape} or holds numbers that are not finite; "
-                f"expected (steps, {width if width else '…'})"
-            )
+def _member(path: Path, group: Any, name: str) -> Any:
+    """What a path inside the file leads to, None if nothing; a link to another file is refused."""
+    h5py = _h5py()
+    for part in name.split("/"):
+        link = group.get(part, getlink=True) if isinstance(group, h5py.Group) else None
+        if link is None:
+            return None
+        if not isinstance(link, h5py.HardLink):
+            raise UnreadableFile(f"{path}: {group.name}/{part} is a link to somewhere else, which is not followed")
+        group = group[part]
+    return group
+
+
+class _Arrays:
+    """The arrays of one demonstration, looked at before they are read; ``room`` is how many bytes more are read."""
+
+    def __init__(self, path: Path, group: Any, room: int) -> None:
+        self.path, self.group, self.room = path, group, room
+        self.steps: int | None = None
+
+    def __contains__(self, name: str) -> bool:
+        return _member(self.path, self.group, name) is not None
+
+    def get(self, name: str, *widths: int, axes: int = 2) -> FloatArray:
+        """An array with so many axes, of which the first are the steps and the last has one of these widths."""
+        found = _member(self.path, self.group, name)
+        where = f"{self.path}: {self.group.name}/{name}"
+        if found is None:
+            raise UnreadableFile(f"{where} is missing: the file is not complete, make or download it again")
+        shape: tuple[int, ...] = getattr(found, "shape", None) or ()
+        if len(shape) != axes or shape[-1] not in widths or shape[0] < 1 or found.dtype.kind not in "iuf":
+            expected = " or ".join(map(str, widths))
+            raise UnreadableFile(f"{where} has shape {shape}: expected (steps, {'objects, ' * (axes - 2)}{expected})")
+        if self.steps not in (None, shape[0]):
+            raise UnreadableFile(f"{self.path}: the arrays of {self.group.name} have different numbers of steps")
+        if found.is_virtual or found.external:
+            raise UnreadableFile(f"{where} is kept in another file, which is not read")
+        self.room -= 8 * found.size
+        if self.room < 0:
+            raise UnreadableFile(f"{self.path}: its demonstrations have more than {size_words(LARGEST_ARRAYS)}")
+        self.steps = shape[0]
+        array = np.asarray(found[()], float)
+        if not np.isfinite(array).all():
+            raise UnreadableFile(f"{where} holds numbers that are not finite: make or download it again")
         return array
 
-    actions, eef = get("actions"), get("obs/robot0_eef_pos", 3)
-    if "obs/robot0_eef_quat_site" in group:
-        rotation = quaternion_to_matrix(get("obs/robot0_eef_quat_site", 4))
+    def rotations(self, name: str, axes: int = 2) -> FloatArray:
+        """The last four numbers of an array, quaternions, as matrices."""
+        return self.turned(name, self.get(name, 4, axes=axes))
+
+    def turned(self, name: str, quaternions: FloatArray) -> FloatArray:
+        """Quaternions as matrices."""
+        if not (np.linalg.norm(quaternions, axis=-1) > 1e-6).all():
+            raise UnreadableFile(f"{self.path}: {self.group.name}/{name} holds no rotations: make or download it again")
+        return quaternion_to_matrix(quaternions)
+
+
+def _read_one(arrays: _Arrays, absolute: bool) -> Demonstration:
+    actions, eef = arrays.get("actions", 7, 10), arrays.get("obs/robot0_eef_pos", 3)
+    if "obs/robot0_eef_quat_site" in arrays:
+        rotation = arrays.rotations("obs/robot0_eef_quat_site")
     else:
-        rotation = quaternion_to_matrix(get("obs/robot0_eef_quat", 4)) @ _SITE_IN_HAND
-    if actions.shape[1] not in (7, 10):
-        raise UnreadableFile(f"{path}: {group.name}/actions has {actions.shape[1]} columns, expected 7 or 10")
-    fingers = get("obs/robot0_gripper_qpos", 2)
-    if len({len(actions), len(eef), len(rotation), len(fingers)}) != 1:
-        raise UnreadableFile(f"{path}: the arrays of {group.name} have different numbers of steps")
+        rotation = arrays.rotations("obs/robot0_eef_quat") @ _SITE_IN_HAND
+    fingers = arrays.get("obs/robot0_gripper_qpos", 2)
     if actions.shape[1] == 7:
         actions = _to_ten(actions) if absolute else _goals(actions, eef, rotation)
-    poses = get("obs/object_poses", 7) if "obs/object_poses" in group else None
-    executed = get("actions_executed", 7) if "actions_executed" in group else None
+    poses = arrays.get("obs/object_poses", 7, axes=3) if "obs/object_poses" in arrays else None
+    executed = arrays.get("actions_executed", 7) if "actions_executed" in arrays else None
     return Demonstration(
         actions=actions,
         eef=eef,
         eef_rotation=rotation,
         fingers=fingers,
         objects=None if poses is None else poses[..., :3],
-        object_rotations=None if poses is None else quaternion_to_matrix(poses[..., 3:]),
+        object_rotations=None if poses is None else arrays.turned("obs/object_poses", poses[..., 3:]),
         executed=None if executed is None else _to_ten(executed),
-        seed=int(group.attrs.get("seed", -1)),
+        seed=int(arrays.group.attrs.get("seed", -1)),
     )
 
 

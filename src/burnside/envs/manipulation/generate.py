@@ -7,7 +7,6 @@ order of their seeds become one file, whatever the number of workers.
 
 from __future__ import annotations
 
-import io
 import json
 import shutil
 from collections.abc import Callable
@@ -17,14 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from burnside._files import write_atomically, write_text
+from burnside._archives import open_archive, write_archive
+from burnside._files import read_json, write_text
 from burnside.envs.manipulation.demos import Demonstration, write_demonstrations
 from burnside.envs.manipulation.experts import make_expert
 from burnside.envs.manipulation.scenes import Scene, build_scene
 from burnside.envs.manipulation.simulation import Simulation
 from burnside.envs.manipulation.tasks import EVALUATION_SEED, Task
 from burnside.envs.manipulation.workers import Worker, WorkerDied, ready
-from burnside.errors import InvalidParameter, UnreadableFile
+from burnside.errors import DamagedFile, InvalidParameter
 
 __all__ = ["Generated", "attempt", "generate"]
 
@@ -105,17 +105,21 @@ def _keep(folder: Path, seed: int, demo: Demonstration | None) -> None:
     if demo is None:
         write_text(folder / f"{seed}.rejected", "")
         return
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **{name: value for name in _FIELDS if (value := getattr(demo, name)) is not None})
-    write_atomically(folder / f"{seed}.npz", lambda file: file.write(buffer.getvalue()))
+    arrays = {name: value for name in _FIELDS if (value := getattr(demo, name)) is not None}
+    write_archive(folder / f"{seed}.npz", arrays, compress=True)
 
 
 def _load(path: Path) -> Demonstration:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return Demonstration(**{name: file[name] for name in file.files}, seed=int(path.stem))
-    except (OSError, ValueError, TypeError, KeyError):
-        raise UnreadableFile(f"{path} is damaged: delete it and run the same command again") from None
+        with open_archive(path) as archive:
+            headers = archive.headers(name for name in _FIELDS if name in archive)
+            lengths = {header.shape[:1] for header in headers.values()}
+            if len(lengths) != 1 or lengths == {()} or any(h.dtype.kind != "f" for h in headers.values()):
+                raise TypeError
+            arrays: dict[str, Any] = {name: archive.array(name, header) for name, header in headers.items()}
+            return Demonstration(**arrays, seed=int(path.stem))
+    except (DamagedFile, TypeError):
+        raise DamagedFile(f"{path} is damaged: delete it and run the same command again") from None
 
 
 def generate(
@@ -177,9 +181,10 @@ def generate(
 def _check_settings(folder: Path, settings: dict[str, Any]) -> None:
     file = folder / "settings.json"
     if file.exists():
-        if json.loads(file.read_text()) != settings:
+        found = read_json(file, limit=10_000)
+        if found != settings:
             raise InvalidParameter(
-                f"{folder} holds attempts made with other settings ({file.read_text().strip()}): use them again, "
+                f"{folder} holds attempts made with other settings ({json.dumps(found)}): use them again, "
                 f"choose another file, or delete the folder"
             )
     else:
@@ -191,8 +196,10 @@ class _Store:
 
     def __init__(self, folder: Path, seed: int, count: int) -> None:
         self.folder, self.first, self.count = folder, seed, count
-        self.good = {int(file.stem) for file in folder.glob("*.npz")}
-        self.bad = {int(file.stem) for file in folder.glob("*.rejected")}
+        self.good, self.bad = (
+            {int(file.stem) for file in folder.glob(f"*.{kind}") if file.stem.isdecimal() and len(file.stem) < 10}
+            for kind in ("npz", "rejected")
+        )
         self.pending: set[int] = set()
 
     @property

@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from burnside._archives import LARGEST_ARRAYS
+from burnside._files import open_file
 from burnside._types import FloatArray
-from burnside.envs.manipulation.demos import Demonstration, DemonstrationFile, read_demonstrations
+from burnside.envs.manipulation.demos import Demonstration, DemonstrationFile, _Arrays, _number, read_demonstrations
 from burnside.envs.manipulation.scenes import Scene, load_robosuite, scene_of
 from burnside.envs.manipulation.tasks import Task, find_task
 from burnside.errors import BurnsideError, UnreadableFile
@@ -67,19 +69,20 @@ def nvidia_demonstrations(path: str | Path, scene: Scene, limit: int | None = No
     found = read_demonstrations(path, limit)
     model = scene.model
     demos: list[Demonstration] = []
-    with h5py.File(path, "r") as source:
-        names = sorted(source["data"], key=lambda name: int("".join(c for c in name if c.isdigit()) or 0))
+    with open_file(path) as file, h5py.File(file, "r") as source:
+        names = sorted((name for name in source["data"] if name.startswith("demo")), key=_number)
         for name, demo in zip(names, found.demos, strict=False):
-            group = source["data"][name]
+            arrays = _Arrays(Path(path), source["data"][name], LARGEST_ARRAYS)
             if demo.objects is not None:
                 demos.append(demo)
                 continue
-            if "states" not in group or group["states"].shape != (len(demo), 1 + model.nq + model.nv):
+            arrays.steps, width = len(demo), 1 + model.nq + model.nv
+            if "states" not in arrays or arrays.group["states"].shape != (len(demo), width):
                 raise UnreadableFile(
                     f"{path}: {name} has no simulator states of this scene (expected {len(demo)} rows of "
-                    f"{1 + model.nq + model.nv} numbers), so the poses of its objects are not known"
+                    f"{width} numbers), so the poses of its objects are not known"
                 )
-            qpos = np.asarray(group["states"][()], float)[:, 1 : 1 + model.nq]
+            qpos = arrays.get("states", width)[:, 1 : 1 + model.nq]
             places, turns = zip(*(_poses(scene, qpos, place.joint) for place in scene.task.objects), strict=True)
             demos.append(replace(demo, objects=np.stack(places, axis=1), object_rotations=np.stack(turns, axis=1)))
     return replace(found, demos=tuple(demos))

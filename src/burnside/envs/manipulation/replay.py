@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from burnside._files import write_atomically
+from burnside._archives import open_archive, write_archive
 from burnside._types import AnyArray
 from burnside.envs.manipulation.clouds import point_cloud
 from burnside.envs.manipulation.demos import Demonstration
@@ -17,7 +15,7 @@ from burnside.envs.manipulation.generate import attempt
 from burnside.envs.manipulation.rendering import renderer_for
 from burnside.envs.manipulation.simulation import Simulation
 from burnside.envs.manipulation.tasks import Task
-from burnside.errors import InvalidParameter
+from burnside.errors import InvalidParameter, UnreadableFile
 
 __all__ = ["demonstration_clouds"]
 
@@ -49,10 +47,7 @@ def demonstration_clouds(
             sim = sim or Simulation(task)
             clouds = _draw(sim, demo, noise, points)
             if file is not None:
-                buffer = io.BytesIO()
-                np.savez_compressed(buffer, clouds=clouds)
-                content = buffer.getvalue()
-                write_atomically(file, lambda out, content=content: out.write(content))  # type: ignore[misc]
+                write_archive(file, {"clouds": clouds}, compress=True)
         found.append(clouds)
         if progress is not None:
             progress(k + 1, len(demos))
@@ -75,8 +70,9 @@ def _draw(sim: Simulation, demo: Demonstration, noise: float, points: int) -> An
 
 def _read(path: Path, shape: tuple[int, ...]) -> AnyArray | None:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            clouds: AnyArray = file["clouds"]
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        with open_archive(path) as archive:
+            header = archive.headers(["clouds"])["clouds"]
+            fits = header.shape == shape and header.dtype == np.float32
+            return archive.array("clouds", header) if fits else None
+    except UnreadableFile:
         return None  # it will be drawn again
-    return clouds if clouds.shape == shape else None

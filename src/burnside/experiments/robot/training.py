@@ -10,11 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
+from burnside._files import read_json
 from burnside.agents.common.checkpoint import exists, read_checkpoint, write_checkpoint
 from burnside.agents.common.checkpoint import load as load_learner
 from burnside.agents.common.checkpoint import save as save_learner
 from burnside.agents.flow_ppo import FlowPPO
 from burnside.envs.manipulation.chunks import ManipulationChunks
+from burnside.errors import DamagedFile
 from burnside.experiments.robot.config import Recipe
 from burnside.experiments.robot.pipeline import student, success_on_test
 from burnside.nn.flow import FlowPolicy
@@ -105,6 +107,14 @@ def imitate(
     return Imitated(job.average, job.step, float(np.mean(job.losses[-100:])), int(played.success.sum()))
 
 
+def _curve(path: Path, spent: int) -> list[tuple[int, int]]:
+    """Tests of an interrupted run up to its checkpoint; none if the notes of them are damaged."""
+    try:
+        return [(int(steps), int(won)) for steps, won in read_json(path) if steps <= spent]
+    except (DamagedFile, TypeError, ValueError, OverflowError):
+        return []
+
+
 def finetune(
     recipe: Recipe,
     policy: FlowPolicy,
@@ -136,7 +146,7 @@ def finetune(
         load_learner(learner, checkpoint)
         say(f"going on after {learner.spent} environment steps")
         if notes is not None and notes.exists():
-            curve = [(int(a), int(b)) for a, b in json.loads(notes.read_text()) if a <= learner.spent]
+            curve = _curve(notes, learner.spent)
     for line in learner.describe():
         say(line)
     saved = time.monotonic()

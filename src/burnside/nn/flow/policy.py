@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from burnside._files import write_atomically
 from burnside._random import Stream, hash_u64
 from burnside._types import AnyArray
-from burnside.errors import BurnsideError, InvalidParameter, UnreadableFile
+from burnside.errors import BurnsideError, DamagedFile, InvalidParameter, UnreadableFile
 from burnside.nn._torch import torch
 from burnside.nn.flow.chain import chain_log_prob, sample_chain, schedule
 from burnside.nn.flow.config import FlowConfig
 from burnside.nn.flow.encoders import Observation, make_encoder, resample_cloud
 from burnside.nn.flow.trunks import AttentionPool, make_trunk
+from burnside.nn.tensors import TensorFile, open_tensors, write_tensors
 
 __all__ = ["Chain", "FlowPolicy", "load_policy", "save_policy"]
 
@@ -206,39 +206,41 @@ class FlowPolicy(torch.nn.Module):
 
 def save_policy(policy: FlowPolicy, path: str | Path) -> Path:
     """Write parameters, normalisation and configuration to one safetensors file, atomically."""
-    from safetensors.torch import save
-
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in policy.state_dict().items()}
-    content = save(tensors, {"format": _FORMAT, "config": json.dumps(policy.config.to_json())})
-    return write_atomically(path, lambda file: file.write(content))
+    return write_tensors(path, policy.state_dict(), {"format": _FORMAT, "config": json.dumps(policy.config.to_json())})
 
 
 def load_policy(path: str | Path, expect: FlowConfig | None = None, device: str = "cpu") -> FlowPolicy:
     """Read a policy; with ``expect`` refuse one of another shape, naming what differs."""
-    from safetensors import SafetensorError, safe_open
-
-    name = Path(path).name
+    file = open_tensors(path)
+    name, version = file.path.name, file.about.get("format")
+    if version != _FORMAT:
+        raise DamagedFile(f"{name} is not a flow policy of this version (format {version!r:.40})")
     try:
-        with safe_open(str(path), framework="pt", device="cpu") as file:
-            header = file.metadata() or {}
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError) as error:
-        raise UnreadableFile(f"the policy {name} cannot be read ({type(error).__name__}: {error})") from None
-    if header.get("format") != _FORMAT:
-        raise UnreadableFile(f"{name} is not a flow policy of this version (format {header.get('format')!r})")
-    try:
-        config = FlowConfig.from_json(json.loads(header["config"]))
-    except (KeyError, TypeError, json.JSONDecodeError, BurnsideError) as error:
-        raise UnreadableFile(f"the policy {name} has a configuration that cannot be used: {error}") from None
+        config = FlowConfig.from_json(file.settings("config"))
+    except (TypeError, BurnsideError) as error:
+        raise DamagedFile(f"the policy {name} has a configuration that cannot be used: {error}") from None
     if expect is not None and config != expect:
         one, two = config.to_json(), expect.to_json()
         differ = ", ".join(f"{k} is {one[k]}, not {two[k]}" for k in one if one[k] != two[k])
         raise UnreadableFile(f"the policy {name} has another shape: {differ}; load it without expecting this one")
+    _check_shapes(file, config)
     policy = FlowPolicy(config)
-    own = policy.state_dict()
-    wrong = [k for k in own if k not in tensors or tensors[k].shape != own[k].shape]
-    if wrong or set(tensors) - set(own):
-        odd = (wrong or sorted(set(tensors) - set(own)))[0]
-        raise UnreadableFile(f"the policy {name} is damaged: {odd} is missing, unknown or of another shape")
-    policy.load_state_dict(tensors)
+    policy.load_state_dict(file.tensors())
     return policy.to(device)
+
+
+def _check_shapes(file: TensorFile, config: FlowConfig) -> None:
+    """Compare the settings with the tensors before a policy is made of them, of any size that the settings say."""
+    try:
+        if config.layers > len(file.shapes):
+            raise ValueError
+        with torch.device("meta"):  # shapes without memory
+            own = {name: tuple(tensor.shape) for name, tensor in FlowPolicy(config).state_dict().items()}
+        odd = [name for name in sorted({*own, *file.shapes}) if own.get(name) != file.shapes.get(name)]
+    except (TypeError, ValueError, RuntimeError, OverflowError):  # of torch, for sizes beyond all measure
+        odd = ["a layer"]
+    if odd:
+        raise DamagedFile(
+            f"the policy {file.path.name} is damaged: {odd[0]} is missing, unknown or of another shape than its "
+            f"configuration says"
+        )

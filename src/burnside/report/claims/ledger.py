@@ -18,6 +18,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from burnside._files import read_text
 from burnside.errors import UnknownName, UnreadableFile
 from burnside.report.claims.conditions import condition_names
 from burnside.report.claims.figures import fill, placeholders
@@ -156,15 +157,16 @@ def kept(path: str | Path | None = None) -> Kept:
         if path is None:
             text = (resources.files(__package__) / "claims.json").read_text(encoding="utf-8")
         else:
-            text = Path(path).with_suffix(".json").read_text(encoding="utf-8")
+            beside = Path(path).with_suffix(".json")
+            text = read_text(beside) if beside.exists() else '{"figures": {}, "quotes": {}}'
     except FileNotFoundError:
         return Kept()
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise UnreadableFile(f"cannot read the figures of the ledger: {error}") from None
     try:
         content = json.loads(text)
         return Kept(dict(content["figures"]), dict(content["quotes"]))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise UnreadableFile(
             "the figures of the ledger (claims.json) are damaged: write them again with 'burnside claims --update'"
         ) from None
@@ -181,9 +183,11 @@ def load(path: str | Path | None = None, *, updating: bool = False) -> tuple[Cla
         if path is None:
             text = (resources.files(__package__) / "claims.toml").read_text(encoding="utf-8")
         else:
-            text = Path(path).read_text(encoding="utf-8")
+            text = read_text(path)
         content = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
+        if isinstance(error, UnreadableFile):
+            raise
         raise UnreadableFile(f"cannot read the claims in {path or 'claims.toml'}: {error}") from None
     rows = content.get("claim")
     if not isinstance(rows, list) or not rows:
