@@ -9,16 +9,17 @@ PYTHON  ?= python3
 VENV    := .venv
 BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed-dev
-EXTRAS  := dev,docs,envs,learn
-# What `make constraints` pins besides: `robot` is missing because its numpy is another one (docs/install.md).
-OTHERS  := ray,sb3,slurm,track
+# All but `robot`, whose numpy is another one (docs/install.md): what is not installed is not tested.
+EXTRAS  := dev,docs,envs,learn,ray,sb3,slurm,track
 # Exactly this spelling takes the small build where there is one; any other may bring gigabytes of CUDA.
 TORCH   := torch==2.13.0
-# One per core of the smallest machine we test on; the suite takes about eight minutes of one core.
+# One per core of the smallest machine we test on; the suite takes about eight minutes of one core. Each takes one half
+# of the tests in their order, and helps the other in the end: fixtures of a file are made once, and so is compiled code.
 WORKERS ?= 2
 # A process each has one core to itself: more BLAS threads would only get into one another's way.
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
-PYTEST  := $(THREADS) $(BIN)/python -m pytest -n $(WORKERS) --durations=10
+TESTS    = $(THREADS) $(1)/bin/python -m pytest -n $(WORKERS) --dist worksteal --durations=10
+PYTEST  := $(call TESTS,$(VENV))
 
 # Explicit thread counts: the same run takes the same resources on a laptop and on a 64-core server.
 export OMP_NUM_THREADS      ?= 2
@@ -53,7 +54,7 @@ BROWSERS := chromium
 COMPILE  := $(PYTHON) -P src/burnside/cli/tools.py compiler
 COMPILERS := gcc libc6-dev linux-libc-dev python3-dev
 
-.PHONY: browser test-robot help install reproduce test test-all bench pages docs lint format constraints clean check-docs
+.PHONY: browser test-main test-robot robot-early help install reproduce test test-all bench pages docs lint format constraints clean check-docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -63,13 +64,18 @@ install: $(STAMP) ## make .venv and install Burnside in it, editable, with the p
 reproduce: $(STAMP) ## run every experiment of the paper at laptop scale; read report/index.html
 	$(BIN)/burnside reproduce
 
-# Both environments side by side, which saves a minute or two; what fails here is tried again, and said, where it is needed.
+# The robot environment is installed while the tests of the other one run; if that fails it is tried again, and said, where
+# it is needed.
 test: ## lint, types, the fast tests, the documentation, and the tests of the robot tasks (ROBOTTESTS=0: without)
-	@if [ "$(ROBOTTESTS)" != 0 ]; then $(MAKE) --no-print-directory -k -j2 $(STAMP) $(ROBOTSTAMP) || true; fi
-	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory -j2 test-main $(if $(filter-out 0,$(ROBOTTESTS)),robot-early)
+	@if [ "$(ROBOTTESTS)" != 0 ]; then $(MAKE) --no-print-directory test-robot; fi
+
+test-main: lint
 	$(PYTEST)
 	@$(MAKE) --no-print-directory check-docs
-	@if [ "$(ROBOTTESTS)" != 0 ]; then $(MAKE) --no-print-directory test-robot; fi
+
+robot-early:
+	@$(MAKE) --no-print-directory $(ROBOTSTAMP) || true
 
 test-all: lint ## as test, with the slow tests
 	$(PYTEST) -m ""
@@ -78,7 +84,7 @@ test-all: lint ## as test, with the slow tests
 test-robot: $(ROBOTSTAMP) ## make .venv-robot with the simulator and run the tests of the manipulation tasks
 	@$(NEED) '$(DRAWERS)' $(DRAW) || echo "pictures and point clouds do not work here: their tests fail, or are skipped if" \
 	  "neither library is installed" >&2
-	$(THREADS) $(ROBOT)/bin/python -m pytest -n $(WORKERS) --durations=10 tests/robot
+	$(call TESTS,$(ROBOT)) tests/robot
 
 bench: $(STAMP) ## every benchmark, peers included, into benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks
@@ -157,7 +163,6 @@ $(STAMP): FORCE
 $(ROBOTSTAMP): FORCE
 	@$(call ENVIRONMENT,$(ROBOT),$@,pyproject.toml constraints-robot.txt,constraints-robot.txt,$(ROBOTEXTRAS),hypothesis pytest pytest-xdist,a few minutes$(COMMA) 2.5 GB,$(NEED) '$(COMPILERS)' $(COMPILE);)
 
-# Two steps: install what `make install` installs and freeze it, then only resolve the other extras beside it.
 constraints: ## choose the newest versions afresh and rewrite constraints.txt (takes minutes)
 	@$(PYTHON_CHECK); \
 	set -e; tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT INT TERM; \
@@ -165,15 +170,8 @@ constraints: ## choose the newest versions afresh and rewrite constraints.txt (t
 	echo "$(TORCH)" > "$$tmp/torch.txt"; \
 	"$$py" -m pip install --quiet -c "$$tmp/torch.txt" -e ".[$(EXTRAS)]"; \
 	"$$py" -m pip check; \
-	"$$py" -m pip freeze --exclude-editable --exclude burnside | sed 's/+.*//' > "$$tmp/main.txt"; \
-	cat "$$tmp/torch.txt" "$$tmp/main.txt" > "$$tmp/pins.txt"; \
-	"$$py" -m pip install --quiet --dry-run --report "$$tmp/report.json" -c "$$tmp/pins.txt" -e ".[$(OTHERS)]"; \
-	"$$py" -c 'import json, sys; \
-	  found = [i["metadata"] for i in json.load(open(sys.argv[1]))["install"]]; \
-	  pins = {m["name"].lower(): m["name"] + "==" + m["version"].split("+")[0] for m in found}; \
-	  print(*(pins[k] for k in sorted(pins) if k != "burnside"), sep="\n")' "$$tmp/report.json" > "$$tmp/other.txt"; \
 	{ echo "# The versions Burnside is tested with. Rewritten by 'make constraints'; do not edit by hand."; \
 	  echo "# Use: pip install -c constraints.txt -e '.[envs]'"; \
-	  echo; echo "# installed and tested by make: $(EXTRAS)"; cat "$$tmp/main.txt"; \
-	  echo; echo "# resolved beside those, for the extras $(OTHERS)"; cat "$$tmp/other.txt"; } > "$$tmp/constraints.txt"; \
+	  echo; echo "# installed and tested by make: $(EXTRAS)"; \
+	  "$$py" -m pip freeze --exclude-editable --exclude burnside | sed 's/+.*//'; } > "$$tmp/constraints.txt"; \
 	cp "$$tmp/constraints.txt" constraints.txt; echo "constraints.txt: $$(grep -c == constraints.txt) pins"

@@ -51,6 +51,11 @@ def test_constraints_cover_every_extra_but_robot() -> None:
     assert {canonical(line) for line in wanted} - pinned == set()
 
 
+def test_make_installs_every_extra_but_robot_so_that_all_are_tested() -> None:
+    (installed,) = re.findall(r"^EXTRAS\s*:= (.*)$", (REPO / "Makefile").read_text(), re.M)
+    assert set(installed.split(",")) == set(EXTRAS) - {"robot"}
+
+
 def test_every_extra_of_the_design_exists() -> None:
     assert {"ray", "slurm", "robot", "sb3", "track", "dev", "envs", "learn", "docs"} <= set(EXTRAS)
 

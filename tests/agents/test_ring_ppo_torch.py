@@ -266,7 +266,7 @@ def test_it_learns_the_small_ring() -> None:
     spec = RingSpec(5)
     best = expected_optimal_return(spec).value
     block = RingPPO(config, spec, [Member(0, "canonical"), Member(1, "canonical")])
-    train([block], episodes=4000)
+    train([block], episodes=2500)
     for m in range(2):
         assert block.log(m).returns[-300:].mean() > 0.9 * best
         assert block.evaluate(300, m=m).returns.mean() > 0.93 * best
@@ -277,7 +277,7 @@ def test_discounting_reaches_back_one_step() -> None:
     """Without mines the only reward is the goal: values of a solved ring approach γ^(steps − 1) · E."""
     config = RingPPOConfig.preset("ring1d", learning_rate=3e-3, entropy=0.001, gamma=0.5, grad_clip=20.0)
     spec = RingSpec(5, p_mine=0.0, time_limit=10)
-    (block,) = train([RingPPO(config, spec, [Member(0, "canonical")])], episodes=6000)
+    (block,) = train([RingPPO(config, spec, [Member(0, "canonical")])], episodes=4000)
     boards = torch.zeros(1, 1, 5, dtype=torch.int8)
     boards[0, 0, 0] = 1
     features = encode(block.net, block.params, boards).expand(1, 5, 5)

@@ -290,23 +290,25 @@ def test_augmented_ring_passes_gymnasiums_checker() -> None:
 # ---------------------------------------------------------------------- another library's learner
 
 
-@pytest.mark.slow
 def test_stable_baselines_trains_unchanged() -> None:
+    """Its DQN, with a start that plays badly, plays as well as can be after 1 500 steps in the canonical form."""
     sb3 = pytest.importorskip("stable_baselines3", reason="needs the sb3 extra: pip install 'burnside[sb3]'")
     env = CanonicalEnv(gym.make("burnside/Ring1D-v0", n=10))
     model = sb3.DQN(
         "MlpPolicy",
         env,
-        learning_starts=200,
+        learning_starts=100,
         train_freq=1,
-        learning_rate=1e-3,
-        exploration_fraction=0.3,
-        policy_kwargs={"net_arch": [64, 64]},
-        seed=0,
+        batch_size=32,
+        learning_rate=2e-3,
+        target_update_interval=100,
+        exploration_fraction=0.4,
+        policy_kwargs={"net_arch": [32, 32]},
+        seed=2,
         device="cpu",
     )
 
-    def play(episodes: int = 60) -> float:
+    def play(episodes: int = 20) -> float:
         total = 0.0
         for seed in range(10_000, 10_000 + episodes):
             x, _ = env.reset(seed=seed)
@@ -317,9 +319,9 @@ def test_stable_baselines_trains_unchanged() -> None:
                 total, over = total + float(reward), terminated or truncated
         return total / episodes
 
-    before = play()
-    model.learn(12_000)
-    assert play() > max(before, 0.0) + 2
+    assert play() < 0.0
+    model.learn(1_500)
+    assert play() > 9.0
 
 
 def test_a_form_for_another_number_of_actions_is_refused() -> None:

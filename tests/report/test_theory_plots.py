@@ -6,13 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from burnside.report.plots import Plot
 from burnside.report.theory_plots import covering_curves, reduction
 from burnside.theory.bounds import Size, optimality_at, ucfh
 
 
-def test_fig3_crosses_95_percent_where_it_should(tmp_path: Path) -> None:
-    figure = reduction()
-    svg, png, table = figure.save(tmp_path)
+@pytest.fixture(scope="module")
+def fig3() -> Plot:
+    return reduction()
+
+
+def test_fig3_crosses_95_percent_where_it_should(fig3: Plot, tmp_path: Path) -> None:
+    svg, png, table = fig3.save(tmp_path)
     ET.parse(svg)
     assert png.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     with table.open() as file:
@@ -29,9 +34,9 @@ def test_fig3_crosses_95_percent_where_it_should(tmp_path: Path) -> None:
     assert float(left[0]["y"]) == pytest.approx(optimality_at(Size(10**5, 4 * 10**5, 2), float(left[0]["x"]), 0.05))
 
 
-def test_fig3_marks_the_degenerate_end() -> None:
-    explicit = {r[2]: r[3] for r in reduction().rows if r[0] == "B" and r[1] == "UCFH, explicit"}
-    lower = {r[2]: r[3] for r in reduction().rows if r[0] == "B" and r[1] == "lower"}
+def test_fig3_marks_the_degenerate_end(fig3: Plot) -> None:
+    explicit = {r[2]: r[3] for r in fig3.rows if r[0] == "B" and r[1] == "UCFH, explicit"}
+    lower = {r[2]: r[3] for r in fig3.rows if r[0] == "B" and r[1] == "lower"}
     assert explicit[1] == pytest.approx(6.4e19, rel=0.02)
     assert (
         explicit[50_000]
@@ -40,7 +45,7 @@ def test_fig3_marks_the_degenerate_end() -> None:
     )
     assert explicit[100_000] == 0
     assert lower[50_000] == 0 and lower[100_000] == 0 and lower[25_000] > 0
-    assert "one abstract state" in reduction().caption
+    assert "one abstract state" in fig3.caption
 
 
 def test_covering_curves_lie_between_their_bounds() -> None:

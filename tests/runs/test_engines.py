@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runs.toy import ToyJob, snapshot, starts, workers_of
+from tests.runs.toy import ToyJob, snapshot, starts, workers_of, working
 
 from burnside.errors import InvalidParameter, MissingExtra, UnknownName
 from burnside.runs import SweepOutcome, sweep
 
 REPO = Path(__file__).resolve().parents[2]
+WHERE = os.pathsep.join([str(REPO), str(REPO / "src")])
 STEPS = 300
 
 
@@ -31,23 +32,24 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 @pytest.fixture(autouse=True)
 def python_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes that others start must find the toy."""
-    monkeypatch.setenv("PYTHONPATH", f"{REPO}{os.pathsep}{REPO / 'src'}")
+    monkeypatch.setenv("PYTHONPATH", WHERE)
 
 
 def killing(folder: Path, run: Callable[[], SweepOutcome], kills: int) -> tuple[SweepOutcome, int]:
-    """Run, while a thread kills processes that hold a lock."""
+    """Run, while a thread kills processes that are at work on a cell; those that just ended it do not count."""
     killed: set[int] = set()
     ended = threading.Event()
 
     def kill() -> None:
         while not ended.is_set() and len(killed) < kills:
-            for pid in set(workers_of(folder)) - killed:
+            for pid in set(working(folder)) - killed:
                 time.sleep(0.1)
                 try:
                     os.kill(pid, signal.SIGKILL)
-                    killed.add(pid)
                 except ProcessLookupError:
-                    pass
+                    continue
+                if pid in workers_of(folder):  # its lock is still there: it had not finished
+                    killed.add(pid)
                 break
             time.sleep(0.05)
 
@@ -62,14 +64,23 @@ def killing(folder: Path, run: Callable[[], SweepOutcome], kills: int) -> tuple[
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
+    """A small cluster of our own: two processes, the smallest store Ray takes, no dashboard, no reports to anybody."""
     ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'burnside[ray]'")
-    environment = {"env_vars": {"PYTHONPATH": f"{REPO}{os.pathsep}{REPO / 'src'}"}}
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR", runtime_env=environment)
-    yield ray
-    ray.shutdown()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.delenv("RAY_ADDRESS", raising=False)
+        ray.init(
+            num_cpus=2,
+            object_store_memory=80_000_000,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level="ERROR",
+            runtime_env={"env_vars": {"PYTHONPATH": WHERE}},
+        )
+        yield ray
+        ray.shutdown()
 
 
-@pytest.mark.slow
 def test_ray_with_killed_workers(tmp_path: Path, undisturbed: dict[str, bytes], cluster: Any) -> None:
     job = ToyJob(STEPS, pause=0.004)
     outcome, killed = killing(tmp_path, lambda: sweep(job, "laptop", tmp_path, engine="ray", progress="none"), kills=2)
@@ -79,7 +90,6 @@ def test_ray_with_killed_workers(tmp_path: Path, undisturbed: dict[str, bytes], 
     assert sum(starts(tmp_path)) >= 4 + 2
 
 
-@pytest.mark.slow
 def test_ray_lists_failures_and_gives_up_on_the_hopeless(tmp_path: Path, cluster: Any) -> None:
     outcome = sweep(ToyJob(50, fail=(1,), die=(2,)), "laptop", tmp_path, engine="ray", progress="none")
     assert sorted(outcome.failed.values())[0] == "RuntimeError: the toy breaks at n=1"
@@ -87,7 +97,6 @@ def test_ray_lists_failures_and_gives_up_on_the_hopeless(tmp_path: Path, cluster
     assert len(outcome.done) == 2 and outcome.exit_code == 1
 
 
-@pytest.mark.slow
 def test_ray_stops_politely(tmp_path: Path, undisturbed: dict[str, bytes], cluster: Any) -> None:
     job = ToyJob(STEPS, pause=0.01, eager=False)
     before = signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
@@ -102,12 +111,11 @@ def test_ray_stops_politely(tmp_path: Path, undisturbed: dict[str, bytes], clust
 
 
 def wait_for(folder: Path) -> None:
-    while not workers_of(folder):
+    while not working(folder):
         time.sleep(0.05)
     time.sleep(0.3)
 
 
-@pytest.mark.slow
 def test_ray_starts_its_own_cluster(tmp_path: Path) -> None:
     """In a process of its own, as the command does it: no cluster is running and none is left behind."""
     pytest.importorskip("ray", reason="ray is not installed: pip install 'burnside[ray]'")
@@ -116,12 +124,15 @@ def test_ray_starts_its_own_cluster(tmp_path: Path) -> None:
         f"ok = sweep(ToyJob(50), 'smoke', {str(tmp_path)!r}, engine='ray', progress='none').ok\n"
         "sys.exit(0 if ok and not ray.is_initialized() else 1)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=REPO, timeout=120)
+    own = {key: value for key, value in os.environ.items() if key != "RAY_ADDRESS"} | {"RAY_USAGE_STATS_ENABLED": "0"}
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=REPO, timeout=300, env=own)
 
 
-@pytest.mark.slow  # submitit waits for the result of a killed job for about 15 seconds
-def test_slurm_through_submitits_local_executor(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
-    pytest.importorskip("submitit", reason="submitit is not installed: pip install 'burnside[slurm]'")
+def test_slurm_through_submitits_local_executor(
+    tmp_path: Path, undisturbed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submitit = pytest.importorskip("submitit", reason="submitit is not installed: pip install 'burnside[slurm]'")
+    monkeypatch.setattr(submitit.core.core.Job, "_results_timeout_s", 1)  # it waits 15 s for what a killed job left
     job, options = ToyJob(STEPS, pause=0.002), {"cluster": "local", "timeout_min": 10}
     outcome, killed = killing(
         tmp_path,
@@ -144,10 +155,10 @@ def test_slurm_requeues_after_preemption(tmp_path: Path, undisturbed: dict[str, 
     cell = ToyJob(STEPS).plan("laptop")[0]
     task = Task(ToyJob(STEPS, pause=0.004), tmp_path)
     job = executor.submit(SlurmCell(task, cell, StopFile(tmp_path / "stop")))
-    while not workers_of(tmp_path):
+    while not working(tmp_path):
         time.sleep(0.02)
     time.sleep(0.2)
-    os.kill(workers_of(tmp_path)[0], signal.SIGUSR2)
+    os.kill(working(tmp_path)[0], signal.SIGUSR2)
     assert job.result().status == "done"
     assert starts(tmp_path) == [2]
     assert snapshot(tmp_path).items() <= undisturbed.items()

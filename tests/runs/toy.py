@@ -102,6 +102,20 @@ def workers_of(folder: Path) -> list[int]:
     return found
 
 
+def working(folder: Path) -> list[int]:
+    """Of those, the ones whose cell has begun: killed now, they were started once for nothing."""
+    found = []
+    for pid in workers_of(folder):
+        for path in folder.glob("cells/*/own-starts.txt"):
+            lock = path.with_name("lock")
+            try:
+                if int(json.loads(lock.read_text())["pid"]) == pid and f"{pid}\n" in path.read_text():
+                    found.append(pid)
+            except (OSError, ValueError):
+                continue
+    return found
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder")

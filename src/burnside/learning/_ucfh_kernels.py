@@ -241,7 +241,8 @@ def _bulk_episodes(
                 for k in range(a, b):
                     model.v_next[k] += parts[k]
                     after[agent.indices[k]] += parts[k]
-        now[:] = after
+        for s in range(now.size):  # copying a slice compiles an error message about shapes, which takes seconds
+            now[s] = after[s]
 
 
 @njit(cache=True, nogil=True)

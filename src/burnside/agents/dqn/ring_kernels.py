@@ -286,7 +286,8 @@ def refresh(s: Arrays, work: Work, net: Layout) -> None:
 @njit(cache=True, nogil=True, error_model="numpy")
 def sync(s: Arrays, work: Work, net: Layout) -> None:
     """Copy the network into the target network; cached target values are then out of date."""
-    s.target[:] = s.weights
+    for k in range(s.weights.size):  # copying a slice compiles an error message about shapes, which takes seconds
+        s.target[k] = s.weights[k]
     s.counters[SYNC] += 1
     refresh(s, work, net)
 
