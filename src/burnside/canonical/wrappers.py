@@ -14,7 +14,8 @@ import numpy as np
 
 from burnside._types import AnyArray, BoolArray
 from burnside.canonical.base import Canonicalizer, tree_map
-from burnside.canonical.canonicity import acts_as_group
+from burnside.canonical.checking.canonicity import acts_as_group
+from burnside.canonical.checking.tolerance import Ruler
 from burnside.canonical.guard import guarded
 from burnside.canonical.symmetry import EnvSymmetry, as_symmetry
 from burnside.errors import InvalidAction, InvalidParameter, MissingExtra
@@ -211,7 +212,8 @@ class AugmentedEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorA
         """What is wrong with the elements and the inverse, as far as some actions can show."""
         space = copy.deepcopy(self.action_space)  # whose random state is the learner's
         space.seed(0)
-        return acts_as_group(guarded(self.symmetry), [], [space.sample() for _ in range(8)], space, 1e-5)
+        ruler = Ruler(1e-5, np.empty(0), 0.0, np.empty(0, dtype=np.bool_))
+        return acts_as_group(guarded(self.symmetry), [], [space.sample() for _ in range(8)], space, ruler)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Reset, draw an element, and show the observation through it."""

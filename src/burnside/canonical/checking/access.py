@@ -1,37 +1,53 @@
-"""Looking into an environment: reading and setting its state, trying one action from there, walking about in it."""
+"""Looking into an environment: reading and setting its state, trying one action from there."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from burnside.canonical.base import largest_gap, standard
+from burnside.canonical.base import numbers, precision, standard, structure
 from burnside.canonical.guard import theirs
 from burnside.canonical.symmetry import EnvSymmetry
 from burnside.errors import InvalidParameter, MissingExtra
 
-__all__ = ["Outcome", "Pair", "StateAccess", "open_env", "plain_action", "show", "state_access", "try_action", "walk"]
+__all__ = [
+    "SEEDS",
+    "Outcome",
+    "Pair",
+    "Prober",
+    "StateAccess",
+    "copied",
+    "map_floats",
+    "open_env",
+    "plain_action",
+    "reset_env",
+    "show",
+    "state_access",
+    "step_env",
+]
 
-_SEEDS = 2**31  # seeds that every environment takes
-_SAME = 1e-6  # a float32 observation of a float64 state
+SEEDS = 2**31  # seeds that every environment takes
+_LOOKS = 60  # steps in which the observation must equal the state to be taken for it
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one action led to. Truncation is left out: the clock is no part of the state."""
+    """What one action led to."""
 
     observation: Any
     reward: float
     terminated: bool
+    truncated: bool = False
+    reward_eps: float = 2.0**-52  # relative rounding error of the type in which the reward came
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A place to check: the state (None if it cannot be read), what was seen there, and an action."""
+    """A place to check: the state (None if it cannot be read), what is seen there (None if unknown), and an action."""
 
     state: Any
     observation: Any
@@ -40,11 +56,21 @@ class Pair:
 
 @dataclass(frozen=True)
 class StateAccess:
-    """How to read and set the state of an environment, and how the group acts on it."""
+    """How to read and set the state of an environment, and how the group acts on it.
+
+    Attributes:
+        get: ``env → s``.
+        put: ``(env, s)``.
+        act: ``(g, s) → g·s``.
+        is_observation: whether the state is what is observed.
+        given: whether the symmetry says how to read and set the state; else it was found by its usual name.
+    """
 
     get: Callable[[Any], Any]
-    set: Callable[[Any, Any], None]
+    put: Callable[[Any, Any], None]
     act: Callable[[Any, Any], Any]
+    is_observation: bool
+    given: bool
 
 
 def open_env(env_or_factory: Any) -> Any:
@@ -65,19 +91,22 @@ def open_env(env_or_factory: Any) -> Any:
         raise InvalidParameter(
             f"need a Gymnasium environment, a function that makes one, or its id; got a {type(env).__name__}"
         )
+    if hasattr(env, "num_envs") and hasattr(env, "single_action_space"):
+        raise InvalidParameter("this is a vector environment: check one of the environments that it is made of")
     return env
 
 
 # ---------------------------------------------------------------------- the state
 
 
-def state_access(env: Any, symmetry: EnvSymmetry) -> StateAccess | None:
+def state_access(env: Any, symmetry: EnvSymmetry) -> tuple[StateAccess | None, str]:
     """What the symmetry supplies, else what is known of toy-text (``s``) and classic-control (``state``) environments.
 
-    None if the state cannot be set, or if nothing says how the group acts on it.
+    None, with the reason, if the state cannot be set, or if nothing says how the group acts on it.
     """
-    seen = _reset(env, 0)
+    reset_env(env, 0)
     bare = env.unwrapped
+    given = symmetry.get_state is not None and symmetry.set_state is not None
     if symmetry.get_state is not None and symmetry.set_state is not None:
         get, put = symmetry.get_state, symmetry.set_state
     elif isinstance(getattr(bare, "s", None), int | np.integer):
@@ -85,11 +114,43 @@ def state_access(env: Any, symmetry: EnvSymmetry) -> StateAccess | None:
     elif isinstance(getattr(bare, "state", None), np.ndarray | tuple | list):
         get, put = _get_vector, _set_vector
     else:
-        return None
+        return None, "its state cannot be set: give the symmetry get_state, set_state and act_on_state"
+    if not given:
+        try:
+            put(env, get(env))
+        except Exception as error:  # a property without a setter, a state of another kind
+            return None, (
+                f"its state cannot be set ({type(error).__name__}): give the symmetry get_state, set_state and "
+                "act_on_state"
+            )
+    observed = _is_observation(env, get)
     if symmetry.act_on_state is not None:
-        return StateAccess(get, put, symmetry.act_on_state)
-    # Without a word on how the group acts on states, the observation must be the state.
-    return StateAccess(get, put, symmetry.act_on_observation) if largest_gap(seen, get(env)) <= _SAME else None
+        return StateAccess(get, put, symmetry.act_on_state, observed, given), ""
+    if not observed:
+        return None, "its observation is not its state: give the symmetry act_on_state, how the group acts on states"
+    return StateAccess(get, put, symmetry.act_on_observation, True, given), ""
+
+
+def _is_observation(env: Any, get: Callable[[Any], Any]) -> bool:
+    """Whether what is seen is the state, up to rounding, on a short walk: at the start alone both may be zeros."""
+    env.action_space.seed(0)
+    seen = reset_env(env, 0)
+    for look in range(_LOOKS):
+        if not _agrees(seen, get(env)):
+            return False
+        outcome = step_env(env, env.action_space.sample())
+        over = outcome.terminated or outcome.truncated
+        seen = reset_env(env, look + 1) if over else outcome.observation
+    return True
+
+
+def _agrees(seen: Any, state: Any) -> bool:
+    if structure(seen) != structure(state):
+        return False
+    x, y = numbers(seen), numbers(state)
+    slack = 2 * np.maximum(precision(seen), precision(state)) * np.maximum(np.abs(x), np.abs(y))
+    with np.errstate(invalid="ignore"):
+        return bool(x.size) and bool(np.all((x == y) | (np.abs(x - y) <= slack)))
 
 
 def _get_label(env: Any) -> int:
@@ -102,7 +163,7 @@ def _set_label(env: Any, state: Any) -> None:
 
 def _get_vector(env: Any) -> Any:
     """The state as an array, if it is made of numbers: functions that multiply it must not repeat a tuple."""
-    return copy.deepcopy(standard(env.unwrapped.state))
+    return copied(standard(env.unwrapped.state))
 
 
 def _set_vector(env: Any, state: Any) -> None:
@@ -133,31 +194,58 @@ def _cast(x: Any, dtype: Any) -> Any:
     """In the other type, unless that would change the numbers beyond rounding."""
     if x.dtype.kind not in "biuf" or dtype.kind not in "biuf":
         return x
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         found = x.astype(dtype)
     return found if dtype.kind == "f" or np.array_equal(found, x) else x
 
 
 def _plain(x: Any, kind: type) -> Any:
     value = x.item()
-    return kind(value) if kind is float or kind(value) == value else value
+    if kind is float:
+        return float(value)
+    return kind(value) if np.isfinite(value) and kind(value) == value else value
+
+
+def copied(x: Any) -> Any:
+    """A copy that later steps cannot change."""
+    return x.copy() if type(x) is np.ndarray and x.dtype != object else copy.deepcopy(x)
+
+
+def map_floats(function: Callable[[Any], Any], x: Any) -> Any:
+    """A state with a function applied to all its floating-point arrays and numbers, whatever holds them.
+
+    >>> map_floats(lambda v: v + 1, {"a": np.zeros(2), "b": (1, 0.5)})
+    {'a': array([1., 1.]), 'b': (1, 1.5)}
+    """
+    if isinstance(x, dict):
+        return {key: map_floats(function, value) for key, value in x.items()}
+    if isinstance(x, tuple | list):
+        parts = [map_floats(function, value) for value in x]
+        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+    if is_dataclass(x) and not isinstance(x, type):
+        new = {f.name: map_floats(function, getattr(x, f.name)) for f in fields(x) if f.init}
+        return replace(x, **new)
+    if isinstance(x, np.ndarray | np.floating) and x.dtype.kind == "f":
+        return function(x)
+    return float(function(np.float64(x))) if type(x) is float else x
 
 
 # ---------------------------------------------------------------------- playing
 
 
-def _reset(env: Any, seed: int) -> Any:
+def reset_env(env: Any, seed: int | None) -> Any:
+    """Reset, and give the observation."""
     found = theirs("reset of the environment", env.reset, seed=seed)
     if not isinstance(found, tuple) or len(found) != 2:
         raise InvalidParameter(
             f"reset must return (observation, info), as in Gymnasium, not a {type(found).__name__}: "
             "wrap the environment"
         )
-    return found[0]
+    return copied(found[0])
 
 
-def _step(env: Any, action: Any) -> tuple[Outcome, bool]:
-    """What the action led to, and whether the episode is over."""
+def step_env(env: Any, action: Any) -> Outcome:
+    """What the action led to."""
     found = theirs("step of the environment", env.step, action)
     if not isinstance(found, tuple) or len(found) != 5:
         got = f"{len(found)} values" if isinstance(found, tuple) else f"a {type(found).__name__}"
@@ -166,23 +254,46 @@ def _step(env: Any, action: Any) -> tuple[Outcome, bool]:
             "wrap the environment"
         )
     seen, reward, terminated, truncated, _ = found
-    outcome = Outcome(copy.deepcopy(seen), _number(reward, "reward"), bool(_number(terminated, "terminated")))
-    return outcome, outcome.terminated or bool(_number(truncated, "truncated"))
+    value, eps = _number(reward, "reward")
+    ends = bool(_number(terminated, "terminated")[0]), bool(_number(truncated, "truncated")[0])
+    return Outcome(copied(seen), value, *ends, eps)
 
 
-def _number(x: Any, name: str) -> float:
-    """A number, also if it comes as an array of one."""
+def _number(x: Any, name: str) -> tuple[float, float]:
+    """A number, also if it comes as an array of one, and its relative rounding error."""
+    if type(x) in (float, bool, int):
+        return float(x), 2.0**-52
     found = np.asarray(x)
     if found.size != 1 or found.dtype.kind not in "biuf":
         raise InvalidParameter(f"step must return one number as {name}, got {x!r:.80}")
-    return float(found.reshape(()))
+    return float(found.reshape(())), float(np.finfo(found.dtype).eps) if found.dtype.kind == "f" else 2.0**-52
 
 
-def try_action(env: Any, access: StateAccess, state: Any, action: Any, seed: int) -> Outcome:
-    """Reset (for the clocks of wrappers), set the state, and take one action."""
-    _reset(env, seed)
-    theirs("setting the state", access.set, env, copy.deepcopy(state))
-    return _step(env, plain_action(env.action_space, action))[0]
+@dataclass
+class Prober:
+    """Tries single actions from states that are set."""
+
+    env: Any
+    access: StateAccess
+    rng: np.random.Generator
+
+    def place(self, state: Any, seed: int | None) -> None:
+        """Reset, which puts the clocks of wrappers to zero, and set the state."""
+        reset_env(self.env, seed)
+        theirs("setting the state", self.access.put, self.env, copied(state))
+
+    def draw(self, state: Any, action: Any) -> Outcome:
+        """What the action leads to from the state, with randomness of its own."""
+        self.place(state, int(self.rng.integers(SEEDS)))
+        return step_env(self.env, action)
+
+    def sample(self, state: Any, action: Any, count: int, fresh: bool) -> list[Outcome]:
+        """So many independent outcomes. Seeding is slow, so only the first reset does it, unless ``fresh``."""
+        found = []
+        for k in range(count):
+            self.place(state, int(self.rng.integers(SEEDS)) if fresh or k == 0 else None)
+            found.append(step_env(self.env, action))
+        return found
 
 
 def plain_action(space: Any, action: Any) -> Any:
@@ -204,20 +315,6 @@ def plain_action(space: Any, action: Any) -> Any:
     if found.ndim == 0 and (found.dtype.kind in "iu" or isinstance(space, spaces.Discrete)):
         return _plain(found, int)
     return found if getattr(space, "dtype", None) is None else _cast(found, space.dtype)
-
-
-def walk(env: Any, access: StateAccess | None, rng: np.random.Generator) -> Iterator[tuple[Pair, Outcome]]:
-    """Every step of episodes played with random actions, without end."""
-    env.action_space.seed(int(rng.integers(_SEEDS)))
-    while True:
-        seen = _reset(env, int(rng.integers(_SEEDS)))
-        over = False
-        while not over:
-            state = None if access is None else copy.deepcopy(access.get(env))
-            pair = Pair(state, copy.deepcopy(seen), env.action_space.sample())
-            outcome, over = _step(env, pair.action)
-            yield pair, outcome
-            seen = outcome.observation
 
 
 def show(x: Any) -> str:

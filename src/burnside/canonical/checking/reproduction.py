@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from burnside.canonical.access import Outcome, Pair, show
-from burnside.canonical.twosample import encoded, spread
-from burnside.errors import InvalidParameter
+from burnside.canonical.checking.access import Outcome, Pair, show
+from burnside.canonical.checking.evidence import outcome_text
+from burnside.canonical.checking.twosample import distances, encode
+from burnside.canonical.checking.tolerance import Ruler
 
 __all__ = ["ENOUGH_MISSES", "not_reproduced", "novelty", "replays", "unlikely"]
 
@@ -21,18 +22,12 @@ __all__ = ["ENOUGH_MISSES", "not_reproduced", "novelty", "replays", "unlikely"]
 ENOUGH_MISSES = 5
 
 
-def not_reproduced(pair: Pair, seen: Outcome, replayed: Outcome) -> InvalidParameter:
-    """The error: setting the state does not bring back what was seen, so nothing can be compared."""
-    return InvalidParameter(
+def not_reproduced(pair: Pair, seen: Outcome, replayed: Outcome) -> str:
+    """The sentence: setting the state does not bring back what was seen, so nothing can be compared."""
+    return (
         f"setting the state does not reproduce what was seen: at {show(pair.observation)} the action "
-        f"{show(pair.action)} led to {_said(seen)}, but after setting that state to {_said(replayed)}; the state that "
-        "is read and set must hold all that decides what happens next (see get_state and set_state)"
-    )
-
-
-def _said(outcome: Outcome) -> str:
-    return f"{show(outcome.observation)} with reward {outcome.reward:.6g}" + (
-        " and the end" if outcome.terminated else ""
+        f"{show(pair.action)} led to {outcome_text(seen)}, but after setting that state to {outcome_text(replayed)}; "
+        "the state that is read and set must hold all that decides what happens next (see get_state and set_state)"
     )
 
 
@@ -48,12 +43,14 @@ def replays(pairs: int, misses: int, confidence: float) -> int:
     return math.ceil(pairs / (math.e * ((1 - confidence) * math.factorial(misses)) ** (1 / misses)))
 
 
-def novelty(seen: Outcome, replayed: Sequence[Outcome], tolerance: float) -> float:
+def novelty(seen: Outcome, replayed: Sequence[Outcome], ruler: Ruler) -> float:
     """A p-value for what was seen being one of the replays: its rank among them by mean distance to all others."""
-    ranks, labels = encoded([*replayed, seen], tolerance)
-    if not labels.max():
+    coded = encode([*replayed, seen], ruler)
+    if not coded.labels.max():
         return 1.0
-    away = spread(ranks).mean(axis=1) if ranks.shape[1] else 1.0 - np.bincount(labels)[labels] / len(labels)
+    count = len(coded.labels)
+    away = distances(coded.ranks).mean(axis=1) if coded.ranks.shape[1] else np.zeros(count)
+    away = away + (1.0 - np.bincount(coded.labels)[coded.labels] / count)
     return float(np.mean(away >= away[-1] * (1 - 1e-9)))
 
 
