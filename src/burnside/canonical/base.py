@@ -97,6 +97,8 @@ def structure(x: Any, values: bool = False) -> Hashable:
     >>> structure({"b": 1, "a": [2, 3]}) == structure({"a": np.zeros(2), "b": 7.0})
     True
     """
+    if type(x) is int:
+        return ()
     found = x if type(x) is np.ndarray else standard(x)
     if isinstance(found, dict):
         return "dict", tuple((str(key), structure(value, values)) for key, value in found.items())
@@ -115,6 +117,8 @@ def numbers(x: Any) -> FloatArray:
     """
     if type(x) is np.ndarray and x.dtype.kind in "biuf":  # most observations
         return x.ravel().astype(np.float64)
+    if type(x) is int:
+        return np.array([x], dtype=np.float64)
     parts = [leaf.ravel().astype(np.float64) for leaf in leaves(x) if _is_number(leaf)]
     return np.concatenate(parts) if parts else np.empty(0)
 
@@ -127,6 +131,8 @@ def precision(x: Any) -> FloatArray:
     """
     if type(x) is np.ndarray and x.dtype.kind in "biuf":
         return np.full(x.size, _epsilon(x.dtype))
+    if type(x) is int:
+        return np.zeros(1)
     parts = [np.full(leaf.size, _epsilon(leaf.dtype)) for leaf in leaves(x) if _is_number(leaf)]
     return np.concatenate(parts) if parts else np.empty(0)
 

@@ -20,6 +20,7 @@ __all__ = [
     "Pair",
     "Prober",
     "StateAccess",
+    "alike",
     "copied",
     "map_floats",
     "open_env",
@@ -178,6 +179,8 @@ def _like(x: Any, model: Any) -> Any:
 
     >>> _like(np.array([2.0, 1.0]), (0, 0)), _like((1, 2), np.zeros(2, np.float32)), _like([0.5], [1])
     ((2, 1), array([1., 2.], dtype=float32), [0.5])
+    >>> _like(np.zeros(1), np.zeros(1, np.float32)).dtype
+    dtype('float64')
     """
     if isinstance(model, np.ndarray):
         return _cast(np.array(x), model.dtype)
@@ -192,8 +195,8 @@ def _like(x: Any, model: Any) -> Any:
 
 def _cast(x: Any, dtype: Any) -> Any:
     """In the other type, unless that would change the numbers beyond rounding."""
-    if x.dtype.kind not in "biuf" or dtype.kind not in "biuf":
-        return x
+    if x.dtype.kind not in "biuf" or dtype.kind not in "biuf" or (x.dtype.kind == dtype.kind == "f"):
+        return x  # some environments start in single precision and go on in double
     with np.errstate(invalid="ignore", over="ignore"):
         found = x.astype(dtype)
     return found if dtype.kind == "f" or np.array_equal(found, x) else x
@@ -209,6 +212,22 @@ def _plain(x: Any, kind: type) -> Any:
 def copied(x: Any) -> Any:
     """A copy that later steps cannot change."""
     return x.copy() if type(x) is np.ndarray and x.dtype != object else copy.deepcopy(x)
+
+
+def alike(x: Any, model: Any) -> Any:
+    """The same numbers in the floating-point types of the model, where both have the same shape.
+
+    >>> alike(np.array([1.0, 2.0]), np.zeros(2, np.float32)).dtype
+    dtype('float32')
+    """
+    if isinstance(x, np.ndarray) and isinstance(model, np.ndarray) and x.shape == model.shape:
+        return x.astype(model.dtype) if x.dtype.kind == model.dtype.kind == "f" else x
+    if type(x) is type(model) and isinstance(x, tuple | list) and len(x) == len(model):
+        parts = [alike(a, b) for a, b in zip(x, model, strict=True)]
+        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+    if isinstance(x, dict) and isinstance(model, dict) and x.keys() == model.keys():
+        return {key: alike(value, model[key]) for key, value in x.items()}
+    return x
 
 
 def map_floats(function: Callable[[Any], Any], x: Any) -> Any:
@@ -314,7 +333,10 @@ def plain_action(space: Any, action: Any) -> Any:
         return action
     if found.ndim == 0 and (found.dtype.kind in "iu" or isinstance(space, spaces.Discrete)):
         return _plain(found, int)
-    return found if getattr(space, "dtype", None) is None else _cast(found, space.dtype)
+    wanted = getattr(space, "dtype", None)
+    if wanted is not None and wanted.kind == "f" and found.dtype.kind in "biuf":
+        return found.astype(wanted)
+    return found if wanted is None else _cast(found, wanted)
 
 
 def show(x: Any) -> str:

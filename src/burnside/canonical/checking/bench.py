@@ -10,7 +10,7 @@ import numpy as np
 
 from burnside._types import BoolArray, FloatArray
 from burnside.canonical.base import numbers, structure
-from burnside.canonical.checking.access import Outcome, Pair, Prober, StateAccess, plain_action
+from burnside.canonical.checking.access import Outcome, Pair, Prober, StateAccess, alike, plain_action
 from burnside.canonical.checking.evidence import Deviations, EnvCounterexample, Place, Stratum, counterexample
 from burnside.canonical.checking.spaces import Actions, Numbers, inside
 from burnside.canonical.checking.tolerance import Gap, Ruler, floats_of, nudged
@@ -76,6 +76,10 @@ class Bench:
             else self.symmetry.act_on_observation(g, pair.observation)
         )
         return seen, plain_action(self.env.action_space, self.symmetry.act_on_action(g, pair.action))
+
+    def target(self, g: Any, state: Any) -> Any:
+        """The image of a state, in the types of the state."""
+        return alike(self.access.act(g, state), state)
 
     def image(self, g: Any, outcome: Outcome) -> Outcome:
         """What the group makes of an outcome."""
@@ -163,9 +167,7 @@ class Bench:
         found = []
         for ulps in _NUDGES:
             try:
-                state = self.access.act(
-                    self.symmetry.generators[place.j], nudged(place.pair.state, self.rng, ulps, fixed)
-                )
+                state = self.target(self.symmetry.generators[place.j], nudged(place.pair.state, self.rng, ulps, fixed))
                 found.append(self.prober.draw(state, action))
             except BurnsideError:  # just outside of what it takes
                 continue

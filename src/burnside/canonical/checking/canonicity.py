@@ -49,17 +49,17 @@ def check_form(
     close = _Closeness(ruler, rng)
     for x in observations:
         x_bar, g = form(x)
-        if not close(x_bar, lambda y, g=g: form.act(g, y), x):
+        if not close(x_bar, x, lambda y, g=g: form.act(g, y)):
             return whole, _example(-1, x, x_bar, f"the form of {show(x)} is {show(x_bar)}, which is not g·x for its g")
         again, _ = form(x_bar)
-        if not close(x_bar, lambda y: form(y)[0], x_bar):
+        if not close(x_bar, x_bar, lambda y: form(y)[0]):
             text = f"the form of {show(x)} is {show(x_bar)}, whose own form is {show(again)}: it must be itself"
             return whole, _example(-1, x, x_bar, text)
         action, sure = action_space.sample(), True
         for j, h in enumerate(symmetry.generators):
             moved = symmetry.act_on_observation(h, x)
             moved_bar, moved_g = form(moved)
-            if not close(x_bar, lambda y: form(y)[0], moved):
+            if not close(x_bar, x, lambda y, h=h: symmetry.act_on_observation(h, y), lambda y: form(y)[0]):
                 text = (
                     f"generator {j} maps {show(x)} to {show(moved)}, but their forms {show(x_bar)} and "
                     f"{show(moved_bar)} differ"
@@ -151,7 +151,7 @@ def acts_as_group(
         return _same(plain_action(action_space, a), plain_action(action_space, b), action_ruler)
 
     elements = [] if symmetry.elements is None else list(itertools.islice(symmetry.elements, _GROUP_LIMIT))
-    still = [e for e in elements if all(close(x, lambda y, e=e: on_x(e, y), x) for x in observations)]
+    still = [e for e in elements if all(close(x, x, lambda y, e=e: on_x(e, y)) for x in observations)]
     whole = symmetry.elements is not None and len(elements) == len(symmetry.elements)
     if whole and not any(all(same_action(on_a(e, a), a) for a in actions) for e in still):
         if not still:
@@ -167,7 +167,7 @@ def acts_as_group(
     for g in [*symmetry.generators, *some]:
         back = symmetry.inverse(g)
         for x in observations:
-            if not close(x, lambda y, g=g, back=back: on_x(back, on_x(g, y)), x):
+            if not close(x, x, lambda y, g=g: on_x(g, y), lambda y, back=back: on_x(back, y)):
                 return (
                     f"inverse of {symmetry.name} is none: {g!r} maps {show(x)} to {show(on_x(g, x))}, which {back!r} "
                     f"maps to {show(on_x(back, on_x(g, x)))}"
@@ -182,14 +182,14 @@ def acts_as_group(
 
 
 class _Closeness:
-    """Whether a function maps something to what it should, as far as rounding does not explain a difference."""
+    """Whether functions map something to what they should, as far as rounding does not explain a difference."""
 
     def __init__(self, ruler: Ruler, rng: np.random.Generator) -> None:
         self.ruler, self.rng = ruler, rng
 
-    def __call__(self, wanted: Any, function: Callable[[Any], Any], x: Any) -> bool:
-        """Compare ``function(x)`` with what is wanted; if they differ, see what changes in the last digits of x do."""
-        found = function(x)
+    def __call__(self, wanted: Any, x: Any, *steps: Callable[[Any], Any]) -> bool:
+        """Compare the last of the steps from x with what is wanted; if they differ, move the last digits in between."""
+        found = self._go(x, steps, 0.0)
         if _same(found, wanted, self.ruler):
             return True
         apart = self.ruler.apart(found, wanted)
@@ -197,13 +197,18 @@ class _Closeness:
             return False
         wide = np.zeros(apart.size)
         for ulps in (1.0, 1.0, 2.0, 2.0):
-            other = function(nudged(x, self.rng, ulps))
+            other = self._go(x, steps, ulps)
             if _same(other, wanted, self.ruler):
                 return True  # on the edge between two branches of a form, either will do
             moved = self.ruler.apart(other, found)
             if moved is not None:
                 wide = np.fmax(wide, 4 * np.where(np.isfinite(moved), moved, 0.0))
         return bool(np.all(apart <= wide + _room(found, wanted, self.ruler)))
+
+    def _go(self, x: Any, steps: Sequence[Callable[[Any], Any]], ulps: float) -> Any:
+        for step in steps:
+            x = step(nudged(x, self.rng, ulps) if ulps else x)
+        return x
 
 
 def _same(x: Any, y: Any, ruler: Ruler) -> bool:

@@ -45,9 +45,7 @@ def labels_of(env: Any) -> range | None:
     return range(int(space.start), int(space.start + space.n))
 
 
-def drawn_states(
-    states: Sequence[Any], described: Numbers | None, rng: np.random.Generator
-) -> Iterator[Any]:
+def drawn_states(states: Sequence[Any], described: Numbers | None, rng: np.random.Generator) -> Iterator[Any]:
     """States without end, made from reached ones.
 
     ``described`` are the bounds of the observation, where the observation is the state. In turn: numbers drawn over
@@ -77,7 +75,9 @@ def drawn_states(
             some = free
         if kind == 0:
             uniform = rng.uniform(lower, upper)
-            values = np.where(some & bounded, uniform, np.where(some & ~bounded, middle + 2 * (uniform - middle), values))
+            values = np.where(
+                some & bounded, uniform, np.where(some & ~bounded, middle + 2 * (uniform - middle), values)
+            )
         elif kind == 1:
             values = np.where(some, _near_edge(lower, upper, rng), values)
         elif kind == 2:
@@ -86,7 +86,11 @@ def drawn_states(
         elif kind == 3:
             values = np.where(some, values + 0.5 * spread * rng.standard_normal(free.size), values)
         else:
-            values = np.where(some, middle + rng.uniform(1, 3) * (values - middle) + 0.1 * width * rng.standard_normal(free.size), values)
+            values = np.where(
+                some,
+                middle + rng.uniform(1, 3) * (values - middle) + 0.1 * width * rng.standard_normal(free.size),
+                values,
+            )
         inside = np.where(bounded, np.clip(values, lower, upper), values)
         yield _filled(states[base], inside)
 

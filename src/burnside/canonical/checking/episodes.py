@@ -52,9 +52,11 @@ def mirrored_truncation(bench: Bench, budget: int) -> EnvCounterexample | None:
 
 def _follow(bench: Bench, place: Place, seed: int, played: list[tuple[Any, Outcome]]) -> EnvCounterexample | None:
     g = bench.symmetry.generators[place.j]
-    bench.prober.place(bench.access.act(g, place.pair.state), seed)
+    bench.prober.place(bench.target(g, place.pair.state), seed)
     for step, (action, outcome) in enumerate(played, start=1):
-        there = step_env(bench.env, bench.image_pair(Place(Pair(place.pair.state, place.pair.observation, action), place.j))[1])
+        there = step_env(
+            bench.env, bench.image_pair(Place(Pair(place.pair.state, place.pair.observation, action), place.j))[1]
+        )
         expected = bench.image(g, outcome)
         gap = bench.ruler.gap(expected, there)
         wide = np.full(0, 0.0) if gap.observation is None else _APART * bench.ruler.tol * bench.ruler.scale
@@ -69,7 +71,16 @@ def _follow(bench: Bench, place: Place, seed: int, played: list[tuple[Any, Outco
             image = bench.image_pair(place)
             where = Kind("walk", "reached by random play")
             return counterexample(
-                "truncation", "truncation", place, g, image, 1.0, text, where, [outcome_text(expected)], [outcome_text(there)]
+                "truncation",
+                "truncation",
+                place,
+                g,
+                image,
+                1.0,
+                text,
+                where,
+                [outcome_text(expected)],
+                [outcome_text(there)],
             )
         if there.terminated or there.truncated:
             return None

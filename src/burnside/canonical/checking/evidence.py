@@ -14,7 +14,16 @@ from burnside.canonical.checking.access import Outcome, Pair, show
 from burnside.canonical.checking.tolerance import Gap, Ruler
 from burnside.mdp import Counterexample
 
-__all__ = ["COMPONENTS", "Deviations", "EnvCounterexample", "Kind", "Place", "Stratum", "counterexample", "outcome_text"]
+__all__ = [
+    "COMPONENTS",
+    "Deviations",
+    "EnvCounterexample",
+    "Kind",
+    "Place",
+    "Stratum",
+    "counterexample",
+    "outcome_text",
+]
 
 #: What decides about a symmetry. The law of ``reset`` is reported beside them.
 COMPONENTS = ("dynamics", "reward", "termination", "truncation")
@@ -229,7 +238,9 @@ def counterexample(
 def difference_text(gap: Gap, expected: Outcome, found: Outcome, names: Sequence[str], ruler: Ruler) -> dict[str, str]:
     """What differs, for every component that does."""
     said: dict[str, str] = {}
-    both = f"the image of what follows here is {outcome_text(expected)}, and what follows there is {outcome_text(found)}"
+    both = (
+        f"the image of what follows here is {outcome_text(expected)}, and what follows there is {outcome_text(found)}"
+    )
     for part in gap.parts:
         if part == "reward":
             said[part] = f"with reward {expected.reward:.10g} here and {found.reward:.10g} there"

@@ -133,5 +133,9 @@ def explore(
 
 def _parent(tries: Sequence[int], rng: np.random.Generator) -> int:
     """A state to go on from: those that were tried least, and late ones, which are farther out."""
-    picks = rng.integers(len(tries), size=4) if rng.random() < 0.5 else len(tries) - 1 - rng.integers(min(40, len(tries)), size=4)
+    picks = (
+        rng.integers(len(tries), size=4)
+        if rng.random() < 0.5
+        else len(tries) - 1 - rng.integers(min(40, len(tries)), size=4)
+    )
     return int(min(picks, key=lambda k: tries[int(k)]))

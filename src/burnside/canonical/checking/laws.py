@@ -25,7 +25,9 @@ from burnside.canonical.checking.reproduction import not_reproduced, novelty, un
 from burnside.canonical.checking.twosample import (
     GROUPS,
     Encoded,
+    Sample,
     best,
+    certainty,
     distances,
     divisions,
     encode,
@@ -41,8 +43,8 @@ __all__ = ["POOL_DIVISIONS", "LawComparison", "Pool", "sides_of", "some_outcomes
 # How 1 − confidence, the chance to refuse a true symmetry, is divided.
 _PLACES, _POOLED, _REPLAY = 0.5, 0.3, 0.1
 _LEVELS = (0.2, 0.1, 0.05)  # of the first stages; the last one is repeated
-_GROWTH = (1, 2, 4, 8, 16)  # draws of the stages, in units of the first; the last one is repeated
-_PLENTY = 10  # violations of a component after which no more are looked for: each takes many draws
+_GROWTH = (1, 2, 4, 8)  # draws of the stages, in units of the first; the last one is repeated
+_PLENTY = 5  # violations of a component after which no more are looked for: each takes many draws
 POOL_DIVISIONS = 199
 _TRACKED = 64  # numbers that are pooled one by one
 _ORIENTED = 16  # numbers of the observation by whose sign places are told apart
@@ -166,7 +168,8 @@ class LawComparison:
         self.bench = bench
         options = bench.options
         false_alarms = 1 - options.confidence
-        self.stages = stages_for(options.draws, _PLACES * false_alarms / (max(1, places) * len(GROUPS)))
+        self.target = _PLACES * false_alarms / (max(1, places) * len(GROUPS))
+        self.stages = stages_for(options.draws, 0.8 * self.target)
         self.pool_level = math.sqrt(_POOLED * false_alarms / (max(1, kinds) * len(GROUPS)))
         self.signs = divisions(options.draws, options.draws, POOL_DIVISIONS, bench.rng)
         self.fresh = False
@@ -223,7 +226,7 @@ class LawComparison:
         pair, g = place.pair, bench.symmetry.generators[place.j]
         try:
             image = bench.image_pair(place)
-            target = bench.access.act(g, pair.state)
+            target = bench.target(g, pair.state)
             misfit = bench.misfit(place, image, stratum)
             here = self._sample(pair.state, pair.action, draws)
             fault = None if stratum.kind.known else self._fault(place, here)
@@ -247,13 +250,11 @@ class LawComparison:
         if place.seen is not None:
             if place.seen.truncated and not any(o.truncated for o in here):
                 self.clocks.append(place.elapsed)
-            replayed = [replace(o, truncated=False) for o in here]
+            replayed = Sample.of([replace(o, truncated=False) for o in here] if here[0].truncated else here)
             strange.append((novelty(replace(place.seen, truncated=False), replayed, bench.ruler), place, here[0]))
         more = bench.image_rounding(g, here[0])
-        images = [bench.image(g, outcome) for outcome in here]
-        if not stratum.kind.known:
-            images, there = _without_last(images, there)
-        coded = encode([*images, *there], bench.ruler, more)
+        images, others = self._samples(g, here, there, stratum)
+        coded = encode(images, others, bench.ruler, more)
         found = statistics(coded, self.signs)
         self.statistics = max(self.statistics, *(rows.shape[1] for rows in found.values()), 1)
         pool.add(coded, self.signs, sides_of(place.pair, image))
@@ -265,22 +266,32 @@ class LawComparison:
             alive.discard("joint")
         stratum.tested += 1
         stratum.examined.update(name for name in COMPONENTS if name not in full)
-        confirmed: tuple[list[Outcome], list[Outcome]] | None = None
+        confirmed = False
         for count, limit in self.stages[1:]:
             if not alive:
                 break
-            images = [bench.image(g, outcome) for outcome in self._sample(pair.state, pair.action, count)]
-            there = self._sample(target, image[1], count)
-            if not stratum.kind.known:
-                images, there = _without_last(images, there)
-            ps = p_values(images, there, bench.ruler, limit, bench.rng, more)
+            confirmed = True
+            here, there = (self._sample(s, a, count) for s, a in ((pair.state, pair.action), (target, image[1])))
+            images, others = self._samples(g, here, there, stratum)
+            plain = certainty(encode(images, others, bench.ruler, more), count)
+            certain = {name for name in alive if plain.get(name, 1.0) < 0.1 * self.target}
+            if certain:  # no need to look again
+                alive = certain
+                break
+            ps = p_values(images, others, bench.ruler, limit, bench.rng, more)
             alive = {name for name in alive if ps.get(name, 1.0) < limit}
-            confirmed = images, there
-        if alive and confirmed is not None:
-            self._violation(place, image, stratum, alive, *confirmed, more=more)
+        if alive and confirmed:
+            self._violation(place, image, stratum, alive, images, others, more)
         elif stratum.kind.refutes:
-            self._deviations(images, there, frozenset())
+            self._deviations(images, others, frozenset())
         return True
+
+    def _samples(self, g: Any, here: list[Outcome], there: list[Outcome], stratum: Stratum) -> tuple[Sample, Sample]:
+        """What the group makes of the outcomes here, and the outcomes there."""
+        images = [self.bench.image(g, outcome) for outcome in here]
+        if not stratum.kind.known:
+            images, there = _without_last(images, there)
+        return Sample.of(images), Sample.of(there)
 
     def _sample(self, state: Any, action: Any, count: int) -> list[Outcome]:
         """Independent outcomes; the first time, find out whether a reset without a seed draws anew."""
@@ -303,16 +314,18 @@ class LawComparison:
         image: tuple[Any, Any],
         stratum: Stratum,
         groups: set[str],
-        images: list[Outcome],
-        there: list[Outcome],
+        images: Sample,
+        there: Sample,
         more: FloatArray | float,
     ) -> None:
         bench = self.bench
         parts = sorted(groups - {"joint"}, key=COMPONENTS.index) or ["dynamics"]
-        coded = encode([*images, *there], bench.ruler, more)
+        coded = encode(images, there, bench.ruler, more)
         left, right = coded.labels[: len(images)], coded.labels[len(images) :]
         apart = total_variation(left, right)
-        here_said, there_said = some_outcomes(images, left.tolist()), some_outcomes(there, right.tolist())
+        here_said, there_said = (
+            some_outcomes(side.outcomes, labels.tolist()) for side, labels in ((images, left), (there, right))
+        )
         means = self._means(images, there)
         if stratum.kind.refutes:
             self._deviations(images, there, frozenset(parts))
@@ -334,18 +347,18 @@ class LawComparison:
     def _amount(
         self,
         part: str,
-        images: list[Outcome],
-        there: list[Outcome],
+        images: Sample,
+        there: Sample,
         means: tuple[FloatArray, FloatArray] | None,
         apart: float,
     ) -> tuple[float, str]:
         if part == "reward":
-            one, other = (float(np.mean([o.reward for o in side])) for side in (images, there))
+            one, other = (float(side.rewards.mean()) for side in (images, there))
             found = abs(one - other) if np.isfinite(one - other) else 1.0
             return found, f"the mean reward is {one:.6g} and {other:.6g}"
         if part in ("termination", "truncation"):
-            name = "terminated" if part == "termination" else "truncated"
-            one, other = (float(np.mean([getattr(o, name) for o in side])) for side in (images, there))
+            column, name = (0, "terminated") if part == "termination" else (1, "truncated")
+            one, other = (float(side.ends[:, column].mean()) for side in (images, there))
             return abs(one - other), f"the episode is {name} with frequency {one:.3g} and {other:.3g}"
         text = f"a distance of {apart:.3g} in total variation"
         if means is not None and means[0].size:
@@ -356,12 +369,11 @@ class LawComparison:
             text += f", and the mean of {name} differs by {means[0][k]:.4g} (standard error {means[1][k]:.2g})"
         return apart, text
 
-    def _means(self, one: list[Outcome], other: list[Outcome]) -> tuple[FloatArray, FloatArray] | None:
+    def _means(self, one: Sample, other: Sample) -> tuple[FloatArray, FloatArray] | None:
         """Differences of the means of all numbers, and their standard errors; frequencies, for labels."""
-        rows = [[numbers(o.observation) for o in side] for side in (one, other)]
-        if len({row.size for side in rows for row in side}) != 1:
+        left, right = one.values, other.values
+        if left is None or right is None or left.shape[1] != right.shape[1]:
             return None
-        left, right = np.stack(rows[0]), np.stack(rows[1])
         label = self.bench.ruler.label
         with np.errstate(invalid="ignore", over="ignore"):
             apart = np.abs(left.mean(axis=0) - right.mean(axis=0))
@@ -373,23 +385,22 @@ class LawComparison:
                 error[k] = math.sqrt(0.25 * (1 / len(left) + 1 / len(right)))
         return np.nan_to_num(apart, nan=0.0), np.nan_to_num(error, nan=0.0)
 
-    def _deviations(self, images: list[Outcome], there: list[Outcome], parts: frozenset[str]) -> None:
+    def _deviations(self, images: Sample, there: Sample, parts: frozenset[str]) -> None:
         bench = self.bench
         means = self._means(images, there)
-        rewards = [np.array([o.reward for o in side]) for side in (images, there)]
         with np.errstate(invalid="ignore"):
-            paid = abs(float(rewards[0].mean() - rewards[1].mean()))
-            error = math.sqrt(float(rewards[0].var() / len(rewards[0]) + rewards[1].var() / len(rewards[1])))
+            paid = abs(float(images.rewards.mean() - there.rewards.mean()))
+            error = math.sqrt(float(images.rewards.var() / len(images) + there.rewards.var() / len(there)))
         excess = np.zeros(0, dtype=np.bool_)
         if means is not None:
             clear = means[0] > 4 * means[1] + 1e-300
             excess = clear if "dynamics" in parts else np.zeros_like(clear)
-        bench.deviations.add(None if means is None else means[0], paid if np.isfinite(paid) else 0.0, excess, "reward" in parts)
-        if means is not None:
             bench.deviations.noise.append(means[1])
+        apart = None if means is None else means[0]
+        bench.deviations.add(apart, paid if np.isfinite(paid) else 0.0, excess, "reward" in parts)
         bench.deviations.reward_noise.append(error if np.isfinite(error) else 0.0)
-        for name in ("terminated", "truncated"):
-            gap = abs(float(np.mean([getattr(o, name) for o in images]) - np.mean([getattr(o, name) for o in there])))
+        gaps = np.abs(images.ends.mean(axis=0) - there.ends.mean(axis=0))
+        for name, gap in zip(("terminated", "truncated"), gaps.tolist(), strict=True):
             bench.deviations.ends_apart(name, gap)
 
     # ------------------------------------------------------------------ all places together
@@ -408,11 +419,8 @@ class LawComparison:
             pair, g = place.pair, bench.symmetry.generators[place.j]
             image = bench.image_pair(place)
             here = self._sample(pair.state, pair.action, bench.options.draws)
-            there = self._sample(bench.access.act(g, pair.state), image[1], bench.options.draws)
-            images = [bench.image(g, outcome) for outcome in here]
-            if not stratum.kind.known:
-                images, there = _without_last(images, there)
-            coded = encode([*images, *there], bench.ruler, bench.image_rounding(g, here[0]))
+            there = self._sample(bench.target(g, pair.state), image[1], bench.options.draws)
+            coded = encode(*self._samples(g, here, there, stratum), bench.ruler, bench.image_rounding(g, here[0]))
             again.add(coded, signs, sides_of(place.pair, image))
         ps = again.ps()
         for name in sorted(alarmed, key=GROUPS.index):

@@ -13,8 +13,8 @@ import numpy as np
 
 from burnside.canonical.checking.access import Outcome, Pair, show
 from burnside.canonical.checking.evidence import outcome_text
-from burnside.canonical.checking.twosample import distances, encode
 from burnside.canonical.checking.tolerance import Ruler
+from burnside.canonical.checking.twosample import Sample, distances, encode
 
 __all__ = ["ENOUGH_MISSES", "not_reproduced", "novelty", "replays", "unlikely"]
 
@@ -43,9 +43,9 @@ def replays(pairs: int, misses: int, confidence: float) -> int:
     return math.ceil(pairs / (math.e * ((1 - confidence) * math.factorial(misses)) ** (1 / misses)))
 
 
-def novelty(seen: Outcome, replayed: Sequence[Outcome], ruler: Ruler) -> float:
+def novelty(seen: Outcome, replayed: Sample, ruler: Ruler) -> float:
     """A p-value for what was seen being one of the replays: its rank among them by mean distance to all others."""
-    coded = encode([*replayed, seen], ruler)
+    coded = encode(replayed, Sample.of([seen]), ruler)
     if not coded.labels.max():
         return 1.0
     count = len(coded.labels)
@@ -60,11 +60,12 @@ def unlikely(ranks: Sequence[float], draws: int) -> float:
     >>> unlikely([0.5, 0.3, 0.9], 100) > 0.1, unlikely([1 / 101] * 3, 100) < 1e-4
     (True, True)
     """
-    from scipy import stats
+    from scipy import special
 
     if not ranks:
         return 1.0
-    fisher = float(stats.chi2.sf(-2 * sum(math.log(p) for p in ranks), 2 * len(ranks)))
+    fisher = float(special.chdtrc(2 * len(ranks), -2 * sum(math.log(p) for p in ranks)))
     least = 1 / (draws + 1)
     strange = sum(p <= least * (1 + 1e-9) for p in ranks)
-    return min(1.0, 2 * min(fisher, float(stats.binom.sf(strange - 1, len(ranks), least))))
+    many = 1.0 if not strange else float(special.bdtrc(strange - 1, len(ranks), least))
+    return min(1.0, 2 * min(fisher, many))

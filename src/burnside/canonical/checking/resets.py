@@ -16,7 +16,7 @@ from burnside.canonical.base import numbers
 from burnside.canonical.checking.access import SEEDS, Outcome, reset_env, show
 from burnside.canonical.checking.spaces import Numbers
 from burnside.canonical.checking.tolerance import Ruler, typical
-from burnside.canonical.checking.twosample import encode, p_values, resolution, total_variation
+from burnside.canonical.checking.twosample import Sample, encode, p_values, resolution, total_variation
 from burnside.canonical.symmetry import EnvSymmetry
 from burnside.errors import BurnsideError
 
@@ -75,9 +75,7 @@ def _image(symmetry: EnvSymmetry, g: Any, outcome: Outcome) -> Outcome:
     return Outcome(symmetry.act_on_observation(g, outcome.observation), 0.0, False)
 
 
-def _always_the_same(
-    first: Outcome, symmetry: EnvSymmetry, ruler: Ruler, described: Numbers, count: int
-) -> ResetLaw:
+def _always_the_same(first: Outcome, symmetry: EnvSymmetry, ruler: Ruler, described: Numbers, count: int) -> ResetLaw:
     """Every episode starts alike: the start must be its own image. Its size is what a tolerance can be relative to."""
     size = np.abs(numbers(first.observation))
     exact = Ruler(ruler.tol, np.where(np.isfinite(size), size, 0.0), 0.0, ruler.label)
@@ -112,7 +110,7 @@ def _random(
         here, there = one, other
         for attempt in range(2):
             images = [_image(symmetry, g, outcome) for outcome in here]
-            p = p_values(images, there, ruler, level, rng).get("dynamics", 1.0)
+            p = p_values(Sample.of(images), Sample.of(there), ruler, level, rng).get("dynamics", 1.0)
             apart, name = _apart(images, there, ruler, described)
             worst = max(worst, apart)
             if p >= level:
@@ -121,7 +119,7 @@ def _random(
                 here, there = (_draw(env, count, rng) for _ in range(2))
                 used += 2 * count
         else:
-            coded = encode([*images, *there], ruler)
+            coded = encode(Sample.of(images), Sample.of(there), ruler)
             distance = total_variation(coded.labels[:count], coded.labels[count:])
             text = (
                 f"first observations and their images under generator {j} are distributed differently: {name} has means "

@@ -64,7 +64,7 @@ class _Comparison:
         pair, g = place.pair, bench.symmetry.generators[place.j]
         try:
             image = bench.image_pair(place)
-            target = bench.access.act(g, pair.state)
+            target = bench.target(g, pair.state)
             misfit = bench.misfit(place, image, stratum)
             here, again = (bench.prober.draw(pair.state, pair.action) for _ in range(2))
             fault = None if stratum.kind.known else bench.unusable(pair, here)
@@ -95,7 +95,10 @@ class _Comparison:
 
     def _judge(self, place: Place, image: tuple[Any, Any], here: Outcome, there: Outcome) -> bool:
         bench, stratum = self.bench, self.stratum
-        g, target = bench.symmetry.generators[place.j], bench.access.act(bench.symmetry.generators[place.j], place.pair.state)
+        g, target = (
+            bench.symmetry.generators[place.j],
+            bench.target(bench.symmetry.generators[place.j], place.pair.state),
+        )
         expected = bench.image(g, here)
         gap = bench.ruler.gap(expected, there)
         if gap.parts:
@@ -114,6 +117,8 @@ class _Comparison:
         stratum.examined.update(COMPONENTS)
         doubtful = bool(gap.parts) and bench.ruler.doubtful(gap, expected, there)
         if stratum.kind.refutes:
+            bench.deviations.ends_apart("terminated", float(gap.terminated))
+            bench.deviations.ends_apart("truncated", float(gap.truncated))
             none = np.zeros_like(gap.excess)
             excess, paid = (none, False) if doubtful else (gap.excess, gap.reward_excess)
             bench.deviations.add(gap.observation, gap.reward, excess, paid)
@@ -203,6 +208,4 @@ class _Comparison:
             self.stratum.tested += 1
             text = f"but the environment does not take the second: {error}"
             g = self.bench.symmetry.generators[place.j]
-            self.stratum.add(
-                counterexample("dynamics", "observation", place, g, image, 1.0, text, self.stratum.kind)
-            )
+            self.stratum.add(counterexample("dynamics", "observation", place, g, image, 1.0, text, self.stratum.kind))

@@ -41,7 +41,7 @@ def _rows(outcomes: Any) -> bool:
 
 def agrees_with_walk(env: Any, visits: Sequence[Visit]) -> bool:
     """Whether what was seen is what the table says: nothing impossible, and in the right proportions."""
-    from scipy import stats
+    from scipy import special
 
     table = env.unwrapped.P
     counts: dict[tuple[int, int], Counter[tuple[int, float, bool]]] = defaultdict(Counter)
@@ -62,7 +62,7 @@ def agrees_with_walk(env: Any, visits: Sequence[Visit]) -> bool:
         often = [key for key in law if n * law[key] >= 5]
         chi += sum((seen[key] - n * law[key]) ** 2 / (n * law[key]) for key in often)
         degrees += max(0, len(often) - 1) if len(often) == len(law) else len(often)
-    return degrees == 0 or float(stats.chi2.sf(chi, degrees)) > _SURE
+    return degrees == 0 or float(special.chdtrc(degrees, chi)) > _SURE
 
 
 # ---------------------------------------------------------------------- the check
@@ -79,7 +79,9 @@ def check_table(
     """Every pair of a state that can be reached, or is an image of one, from ``P[s][a] = [(probability, next, …), …]``."""
     table = env.unwrapped.P
     states = range(len(table))
-    scale = float(typical(np.array([[float(r)] for s in states for a in range(len(table[s])) for _, _, r, _ in table[s][a]]))[0])
+    scale = float(
+        typical(np.array([[float(r)] for s in states for a in range(len(table[s])) for _, _, r, _ in table[s][a]]))[0]
+    )
     covered = _closure(table, symmetry, access, starts)
     left_out = len(table) - len(covered)
     stratum = Stratum(Kind("table", "every state of the transition table that can be reached"), complete=True)
@@ -148,7 +150,9 @@ def _compare(
     }
     for part, wrong in differs.items():
         if wrong:
-            text = f"{texts[part]}: the image of what follows here is {said[0][0]}, and what follows there is {said[1][0]}"
+            text = (
+                f"{texts[part]}: the image of what follows here is {said[0][0]}, and what follows there is {said[1][0]}"
+            )
             kind = "transition" if part == "dynamics" else part
             stratum.add(counterexample(part, kind, place, g, image, amounts[part], text, stratum.kind, *said))
 
@@ -209,4 +213,3 @@ def _said(outcomes: Any, act: Any) -> str:
         for (t, r, over), p in sorted(merged.items())
     ]
     return "; ".join(parts)
-

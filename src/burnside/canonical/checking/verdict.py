@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from burnside.canonical.checking.evidence import COMPONENTS, EnvCounterexample, Stratum, finite
+from burnside.canonical.checking.rates import failure_bound
 from burnside.canonical.checking.resets import ResetLaw
 from burnside.mdp import Verdict
 
-__all__ = ["Component", "EnvVerdict", "component_verdicts", "failure_bound", "samples_needed"]
+__all__ = ["Component", "EnvVerdict", "component_verdicts", "reset_component", "worst_example"]
 
 HOLDS, REFUTED, INCONCLUSIVE = "holds", "refuted", "inconclusive"
 
@@ -105,33 +105,6 @@ class EnvVerdict(Verdict):
         } | super().to_dict()
 
 
-# ---------------------------------------------------------------------- rates
-
-
-def failure_bound(violations: int, of: int, confidence: float) -> float:
-    """With this confidence, at most this share fails (Clopper and Pearson); 1 if nothing was tried.
-
-    >>> round(failure_bound(0, 459, 0.99), 4), round(failure_bound(3, 459, 0.99), 4)
-    (0.01, 0.0217)
-    """
-    if of < 1 or violations >= of:
-        return 1.0
-    if violations == 0:
-        return 1.0 - (1.0 - confidence) ** (1.0 / of)
-    from scipy import stats
-
-    return float(stats.beta.ppf(confidence, violations + 1, of - violations))
-
-
-def samples_needed(confidence: float, rate: float) -> int:
-    """Samples without a violation that certify a failure rate of at most this.
-
-    >>> samples_needed(0.99, 0.01)
-    459
-    """
-    return math.ceil(math.log(1 - confidence) / math.log1p(-rate)) if rate < 1 else 1
-
-
 # ---------------------------------------------------------------------- components
 
 
@@ -189,7 +162,11 @@ def component_verdicts(
             )
         else:
             verdict = HOLDS
-            text = f"no violation at {samples} places: at most {100 * rate:.2g} % fail" if rate else f"all {samples} compared"
+            text = (
+                f"no violation at {samples} places: at most {100 * rate:.2g} % fail"
+                if rate
+                else f"all {samples} compared"
+            )
         eps, median = measures.get(name, (None, None))
         found[name] = Component(verdict, eps, median, share, samples, text)
     return found, worst_rate

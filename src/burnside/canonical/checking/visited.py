@@ -21,6 +21,7 @@ from burnside.canonical.checking.spaces import inside
 from burnside.canonical.checking.tolerance import Ruler
 from burnside.canonical.checking.twosample import (
     GROUPS,
+    Sample,
     divisions,
     encode,
     keys_of,
@@ -28,6 +29,7 @@ from burnside.canonical.checking.twosample import (
     resolution,
     total_variation,
 )
+from burnside.canonical.checking.rates import failure_bound
 from burnside.canonical.checking.walks import Visit
 from burnside.canonical.symmetry import EnvSymmetry
 
@@ -89,7 +91,9 @@ class _Walker:
         self.visits, self.space, self.tol = visits, space, tol
         self.clock: int | None = None
 
-    def go(self, steps: int, known: Sequence[tuple[Any, Any]]) -> tuple[dict[Hashable, _Met], list[Hashable], list[Hashable]]:
+    def go(
+        self, steps: int, known: Sequence[tuple[Any, Any]]
+    ) -> tuple[dict[Hashable, _Met], list[Hashable], list[Hashable]]:
         """What so many steps met, the key of every step, and the keys of known pairs."""
         walked = list(itertools.islice(self.visits, steps))
         keys = keys_of([*((v.pair.observation, v.pair.action) for v in walked), *known], self.tol)
@@ -144,7 +148,10 @@ def compare_visited(
         if lacking:
             entry = fresh[fresh_keys[int(lacking[0])]]
             found.example = f"({show(entry.pair.observation)}, {show(entry.pair.action)})"
-        if _rate(found.untestable, found.visits, confidence) <= max_failure_rate or steps >= _LONGEST * _STEPS * samples:
+        if (
+            failure_bound(found.untestable, found.visits, confidence) <= max_failure_rate
+            or steps >= _LONGEST * _STEPS * samples
+        ):
             break
         if found.untestable > 0.5 * found.visits:
             break
@@ -152,12 +159,6 @@ def compare_visited(
     if jobs:
         _test(found, walker, symmetry, met, jobs, ruler, confidence, steps, rng, deviations, progress)
     return found
-
-
-def _rate(failures: int, of: int, confidence: float) -> float:
-    from scipy import stats
-
-    return 1.0 if failures >= of else float(stats.beta.ppf(confidence, failures + 1, of - failures))
 
 
 def _jobs(env: Any, symmetry: EnvSymmetry, met: dict[Hashable, _Met], tol: float) -> tuple[list[_Job], list[Any]]:
@@ -235,7 +236,7 @@ def _test(
         _conclude(found, job, groups, last, symmetry, ruler, rng)
 
 
-def _sides(job: _Job, met: dict[Hashable, _Met], symmetry: EnvSymmetry) -> tuple[list[Outcome], list[Outcome]] | None:
+def _sides(job: _Job, met: dict[Hashable, _Met], symmetry: EnvSymmetry) -> tuple[Sample, Sample] | None:
     if job.key not in met or job.image_key not in met:
         return None
     here, there = met[job.key].outcomes, met[job.image_key].outcomes
@@ -245,7 +246,7 @@ def _sides(job: _Job, met: dict[Hashable, _Met], symmetry: EnvSymmetry) -> tuple
         return None
     g = symmetry.generators[job.j]
     images = [replace(o, observation=symmetry.act_on_observation(g, o.observation)) for o in here[:_MOST]]
-    return images, there[:_MOST]
+    return Sample.of(images), Sample.of(there[:_MOST])
 
 
 def _alarmed(
@@ -267,7 +268,7 @@ def _alarmed(
             continue
         if pool is not None:
             signs = divisions(len(sides[0]), len(sides[1]), POOL_DIVISIONS, rng)
-            coded = encode([*sides[0], *sides[1]], ruler)
+            coded = encode(*sides, ruler)
             pair, g = met[job.key].pair, symmetry.generators[job.j]
             image = symmetry.act_on_observation(g, pair.observation), symmetry.act_on_action(g, pair.action)
             pool.add(coded, signs, sides_of(pair, image))
@@ -278,8 +279,8 @@ def _alarmed(
         if again:
             left[job] = again
         if deviations is not None:
-            paid = abs(float(np.mean([o.reward for o in sides[0]]) - np.mean([o.reward for o in sides[1]])))
-            coded = encode([*sides[0], *sides[1]], ruler)
+            paid = abs(float(sides[0].rewards.mean() - sides[1].rewards.mean()))
+            coded = encode(*sides, ruler)
             apart = total_variation(coded.observed[: len(sides[0])], coded.observed[len(sides[0]) :])
             deviations.add(np.array([apart]), paid if np.isfinite(paid) else 0.0, np.zeros(1, dtype=np.bool_), False)
     return left
@@ -323,13 +324,13 @@ def _conclude(
                 "before: the observation is not the state"
             )
             return
-    coded = encode([*sides[0], *sides[1]], ruler)
+    coded = encode(*sides, ruler)
     left, right = coded.labels[: len(sides[0])], coded.labels[len(sides[0]) :]
     apart = total_variation(left, right)
-    here, there = some_outcomes(sides[0], left.tolist()), some_outcomes(sides[1], right.tolist())
+    here, there = some_outcomes(sides[0].outcomes, left.tolist()), some_outcomes(sides[1].outcomes, right.tolist())
     image = symmetry.act_on_observation(g, pair.observation), symmetry.act_on_action(g, pair.action)
     for part in sorted(groups - {"joint"}, key=COMPONENTS.index) or ["dynamics"]:
-        means = [float(np.mean([o.reward for o in side])) for side in sides]
+        means = [float(side.rewards.mean()) for side in sides]
         what = f"mean rewards {means[0]:.6g} and {means[1]:.6g}" if part == "reward" else part
         text = (
             f"but what followed differs in {len(left)} and {len(right)} visits ({what}; {apart:.3g} in total variation): "
@@ -358,7 +359,7 @@ def _remembers(entry: _Met, ruler: Ruler, rng: np.random.Generator) -> bool:
         other = [o for o, s in zip(outcomes, split, strict=True) if not s]
         if min(len(one), len(other)) < 5:
             continue
-        ps = p_values(one, other, ruler, _MARKOV, rng)
+        ps = p_values(Sample.of(one), Sample.of(other), ruler, _MARKOV, rng)
         if min(ps.values(), default=1.0) < _MARKOV:
             return True
     return False
