@@ -8,11 +8,11 @@ from pathlib import Path
 import gymnasium as gym
 import numpy as np
 import pytest
+from burnside.canonical.access import Outcome
+from burnside.canonical.twosample import p_value, resolution
 
 import burnside.envs  # noqa: F401
 from burnside.canonical import EnvSymmetry, EnvVerdict, SignFlip, check_symmetry, known
-from burnside.canonical.access import Outcome
-from burnside.canonical.twosample import p_value, resolution
 from burnside.cli.check import Check
 from burnside.errors import InvalidParameter
 from burnside.mdp import Verdict

@@ -5,11 +5,11 @@ from dataclasses import replace
 import gymnasium as gym
 import numpy as np
 import pytest
+from burnside.canonical.access import Outcome
+from burnside.canonical.twosample import compare, keys_of, merged, p_value, resolution
 from gymnasium import spaces
 
 from burnside.canonical import EnvSymmetry, check_symmetry
-from burnside.canonical.access import Outcome
-from burnside.canonical.twosample import compare, keys_of, merged, p_value, resolution
 from burnside.errors import InvalidParameter
 
 TURN = np.array([[np.cos(1.0), -np.sin(1.0)], [np.sin(1.0), np.cos(1.0)]])

@@ -5,8 +5,8 @@ of App. C, :class:`LexMin`, :class:`SmallestLabel`, :class:`SignFlip`, and :clas
 the wrappers (:class:`CanonicalEnv`, :class:`CanonicalVectorEnv`, :class:`AugmentedEnv`), :class:`EnvSymmetry` (a group
 acting on an environment), :func:`check_symmetry`, and ready-made symmetries in :mod:`burnside.canonical.known`.
 
-The check lives in the folder ``checking``; ``canonicity`` (forms, undo, group laws) and ``guard`` (what the user's code raises)
-serve it and the wrappers.
+The check lives in the folder ``checking``; ``guard`` (what the user's code raises) serves it and the wrappers, and
+``construction`` is the check that a wrapper makes when it is made.
 
 It may import ``burnside.envs`` and what lies below. Gymnasium is the extra ``envs``; the forms work without it.
 """

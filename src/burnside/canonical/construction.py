@@ -33,8 +33,8 @@ def check_at_construction(env: Any, symmetry: Any, form: Canonicalizer | None) -
     claimed, declared = (symmetry, False) if symmetry is not None else (_declared_symmetry(env), True)
     if claimed is None:
         raise InvalidParameter(
-            "check=True needs the whole symmetry, a canonical form alone does not say how it acts: pass the EnvSymmetry in "
-            "the place of its form, or as symmetry=…, or call check_symmetry yourself"
+            "check=True needs the whole symmetry, a canonical form alone does not say how it acts: pass the "
+            "EnvSymmetry in the place of its form, or as symmetry=…, or call check_symmetry yourself"
         )
     inner = _below_frame_stacks(env)
     key = _key(inner, claimed, declared, form)
@@ -116,8 +116,8 @@ def _copy(env: Any) -> Any:
         except Exception:
             pass
     raise InvalidParameter(
-        f"{env} can neither be copied nor made anew, and a check would disturb it: call check_symmetry on another one, and "
-        "leave check=True away"
+        f"{env} can neither be copied nor made anew, and a check would disturb it: call check_symmetry on another one, "
+        "and leave check=True away"
     )
 
 

@@ -170,7 +170,11 @@ class SignFlip:
         ):
             raise InvalidAction(f"actions must be a permutation that is its own inverse, got {actions!r:.80}")
         self.order = np.flatnonzero(self.signs < 0) if order is None else np.asarray(order)
-        if self.order.dtype.kind not in "iu" or not np.isin(self.order, np.flatnonzero(self.signs < 0)).all() or not self.order.size:
+        if (
+            self.order.dtype.kind not in "iu"
+            or not np.isin(self.order, np.flatnonzero(self.signs < 0)).all()
+            or not self.order.size
+        ):
             raise InvalidParameter("only entries that change sign can decide: name some of those with sign −1 in order")
 
     def __call__(self, x: ArrayLike) -> tuple[AnyArray, AnyArray]:

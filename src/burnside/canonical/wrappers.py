@@ -80,8 +80,8 @@ def _fits_actions(space: Any, form: Any) -> None:
             )
     if isinstance(signs, np.ndarray) and (not isinstance(space, gym.spaces.Box) or space.shape[-1:] != signs.shape):
         raise InvalidParameter(
-            f"the canonical form changes signs of actions that are vectors of {signs.size} numbers, but the actions of the "
-            f"environment are {space}"
+            f"the canonical form changes signs of actions that are vectors of {signs.size} numbers, but the actions of "
+            f"the environment are {space}"
         )
 
 
@@ -138,8 +138,8 @@ class CanonicalEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorA
             by the group element of the latest.
         symmetry: what the form belongs to, for the check; default what is given as ``canonicalizer``, if that is an
             :class:`EnvSymmetry`, or what the environment declares.
-        check: check the symmetry first, on a copy of the environment, with :func:`check_symmetry`. One that does not hold
-            is refused, one that could not be decided gives a warning. The answer is remembered.
+        check: check the symmetry first, on a copy of the environment, with :func:`check_symmetry`. One that does not
+            hold is refused, one that could not be decided gives a warning. The answer is remembered.
 
     The element in use is in ``info["group_element"]``. A symmetry that does not hold costs returns without a word, so
     ``check=True`` is worth its second unless you have checked before.
@@ -237,7 +237,9 @@ class CanonicalVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
                 except (IndexError, KeyError, TypeError):
                     same = False
                 if not same:
-                    raise InvalidParameter(f"the canonical form of a batch is not that of its rows; {self._needs_axes()}")
+                    raise InvalidParameter(
+                        f"the canonical form of a batch is not that of its rows; {self._needs_axes()}"
+                    )
             self._batched = True
         return found
 
@@ -283,8 +285,8 @@ class AugmentedEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorA
 
     The learner sees ``g·x`` and its action a is carried out as ``g⁻¹·a``, with g drawn anew at every reset (stream
     AUGMENT, a function of the seed and the number of the episode). Returns are unchanged; what changes is that all
-    members of an orbit are seen equally often. ``check`` is that of :class:`CanonicalEnv`: without it, a symmetry that does
-    not hold teaches the learner another game.
+    members of an orbit are seen equally often. ``check`` is that of :class:`CanonicalEnv`: without it, a symmetry that
+    does not hold teaches the learner another game.
 
     >>> import gymnasium as gym, burnside.envs
     >>> from burnside.canonical.known import ring_translations

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,31 +48,35 @@ def check_form(
     action_space.seed(int(rng.integers(2**31)))
     whole, looks = 0, _Looks(symmetry, action_space, ruler)
     close = _Closeness(ruler, rng)
+
+    def first(y: Any) -> Any:
+        return form(y)[0]
+
     for x in observations:
         x_bar, g = form(x)
-        if not close(x_bar, x, lambda y, g=g: form.act(g, y)):
+        if not close(x_bar, x, partial(form.act, g)):
             return whole, _example(-1, x, x_bar, f"the form of {show(x)} is {show(x_bar)}, which is not g·x for its g")
         again, _ = form(x_bar)
-        if not close(x_bar, x_bar, lambda y: form(y)[0]):
+        if not close(x_bar, x_bar, first):
             text = f"the form of {show(x)} is {show(x_bar)}, whose own form is {show(again)}: it must be itself"
             return whole, _example(-1, x, x_bar, text)
         action, sure = action_space.sample(), True
         for j, h in enumerate(symmetry.generators):
             moved = symmetry.act_on_observation(h, x)
             moved_bar, moved_g = form(moved)
-            if not close(x_bar, x, lambda y, h=h: symmetry.act_on_observation(h, y), lambda y: form(y)[0]):
+            if not close(x_bar, x, partial(symmetry.act_on_observation, h), first):
                 text = (
                     f"generator {j} maps {show(x)} to {show(moved)}, but their forms {show(x_bar)} and "
                     f"{show(moved_bar)} differ"
                 )
                 return whole, _example(j, x, moved, text)
-            first, other = form.undo(action, g), form.undo(action, moved_g)
-            fits = looks.fits(h, x, first, moved, other)
+            one, other = form.undo(action, g), form.undo(action, moved_g)
+            fits = looks.fits(h, x, one, moved, other)
             if fits is False:
-                meant = symmetry.act_on_action(h, first)
+                meant = symmetry.act_on_action(h, one)
                 text = (
                     f"generator {j} maps {show(x)} to {show(moved)}, of one form; the action {show(action)} chosen "
-                    f"there means {show(first)} at the first, whose image is {show(meant)}, but "
+                    f"there means {show(one)} at the first, whose image is {show(meant)}, but "
                     f"{show(other)} at the second"
                 )
                 return whole, _example(j, x, moved, text, show(action), show(other))
@@ -151,7 +156,7 @@ def acts_as_group(
         return _same(plain_action(action_space, a), plain_action(action_space, b), action_ruler)
 
     elements = [] if symmetry.elements is None else list(itertools.islice(symmetry.elements, _GROUP_LIMIT))
-    still = [e for e in elements if all(close(x, x, lambda y, e=e: on_x(e, y)) for x in observations)]
+    still = [e for e in elements if all(close(x, x, partial(on_x, e)) for x in observations)]
     whole = symmetry.elements is not None and len(elements) == len(symmetry.elements)
     if whole and not any(all(same_action(on_a(e, a), a) for a in actions) for e in still):
         if not still:
@@ -167,7 +172,7 @@ def acts_as_group(
     for g in [*symmetry.generators, *some]:
         back = symmetry.inverse(g)
         for x in observations:
-            if not close(x, x, lambda y, g=g: on_x(g, y), lambda y, back=back: on_x(back, y)):
+            if not close(x, x, partial(on_x, g), partial(on_x, back)):
                 return (
                     f"inverse of {symmetry.name} is none: {g!r} maps {show(x)} to {show(on_x(g, x))}, which {back!r} "
                     f"maps to {show(on_x(back, on_x(g, x)))}"

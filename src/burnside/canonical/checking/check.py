@@ -91,9 +91,9 @@ def check_symmetry(
 ) -> EnvVerdict:
     """Check dynamics, reward, termination, truncation and the law of ``reset`` under the generators of a group.
 
-    The answer is ``holds``, ``refuted`` (with a counter-example) or ``inconclusive`` (with what would decide it), for each
-    of these and for the whole. ``holds`` promises that at most ``max_failure_rate`` of the places of each kind violate the
-    symmetry, at the stated confidence. The canonical form, the elements and the inverse are checked along.
+    The answer is ``holds``, ``refuted`` (with a counter-example) or ``inconclusive`` (with what would decide it), for
+    each of these and for the whole. ``holds`` promises that at most ``max_failure_rate`` of the places of each kind
+    violate the symmetry, at the stated confidence. The canonical form, the elements and the inverse are checked along.
 
     Args:
         env_or_factory: an environment, a function that makes one, or a registered id. It is stepped and reset.
@@ -104,8 +104,8 @@ def check_symmetry(
         seed: of all that is random here.
         tol: differences up to this count as equal, relative to how much that number varies or changes in a step. What
             rounding explains never counts.
-        draws: outcomes drawn on either side at first, where the environment is stochastic; what looks different is drawn
-            again, more often.
+        draws: outcomes drawn on either side at first, where the environment is stochastic; what looks different is
+            drawn again, more often.
         places: ``"all"``; ``"reached"``, without states that are only set; ``"walk"``, without the search for new ones.
         policy: a function of the observation that returns an action, to go where chance does not.
         states: states to check as well, or a function of the environment that returns some.
@@ -146,8 +146,8 @@ def _validate(
 ) -> None:
     if samples < 1 or draws < _LEAST_DRAWS or not 0 < confidence < 1 or not (tol >= 0 and math.isfinite(tol)):
         raise InvalidParameter(
-            f"a check needs samples ≥ 1, draws ≥ {_LEAST_DRAWS}, a confidence between 0 and 1 and tol ≥ 0, got {samples}, "
-            f"{draws}, {confidence} and {tol}"
+            f"a check needs samples ≥ 1, draws ≥ {_LEAST_DRAWS}, a confidence between 0 and 1 and tol ≥ 0, got "
+            f"{samples}, {draws}, {confidence} and {tol}"
         )
     if not 0 < max_failure_rate < 1:
         raise InvalidParameter(f"max_failure_rate must lie between 0 and 1, got {max_failure_rate}")
@@ -300,8 +300,8 @@ class _Check:
             if not inside(self.env.observation_space, image):
                 both = image, plain_action(self.env.action_space, self.symmetry.act_on_action(g, visit.pair.action))
                 text = (
-                    f"but the image lies outside the observation space ({self.env.observation_space}), so it cannot occur; "
-                    "if only the declaration is wrong, mend it"
+                    f"but the image lies outside the observation space ({self.env.observation_space}), so it cannot "
+                    "occur; if only the declaration is wrong, mend it"
                 )
                 return [counterexample("dynamics", "observation", place, g, both, 1.0, text, WALK)]
         return []
@@ -338,8 +338,8 @@ class _Check:
         elif times:
             self.strata[0].doubtful["truncation"] += len(times)
             self.texts["truncation"] = (
-                f"{len(times)} truncations on the walk, after {min(times)} to {max(times)} steps, do not follow from the "
-                "state: they depend on something that is not part of it"
+                f"{len(times)} truncations on the walk, after {min(times)} to {max(times)} steps, do not follow from "
+                "the state: they depend on something that is not part of it"
             )
             self.advice.append("a state that includes what truncates the episode (get_state, set_state, act_on_state)")
 
@@ -744,12 +744,12 @@ class _Check:
         ranges = []
         bounded = self.described.bounded if self.described.label.size == low.size else np.zeros(low.size, dtype=bool)
         for k in range(min(low.size, 512)):
-            row = {"name": self.described.names[k], "low": _finite(low[k]), "high": _finite(high[k])}
+            row: dict[str, Any] = {"name": self.described.names[k], "low": _finite(low[k]), "high": _finite(high[k])}
             if bounded[k]:
                 width = self.described.high[k] - self.described.low[k]
                 row["share"] = float(min(1.0, (high[k] - low[k]) / width))
             ranges.append(row)
-        shares = [row["share"] for row in ranges if "share" in row]
+        shares = [float(row["share"]) for row in ranges if isinstance(row.get("share"), float)]
         return {
             "places": {
                 s.kind.name: {

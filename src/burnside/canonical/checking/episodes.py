@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from burnside.canonical.checking.access import SEEDS, Outcome, copied, step_env
+from burnside.canonical.checking.access import SEEDS, Outcome, Pair, copied, reset_env, step_env
 from burnside.canonical.checking.bench import Bench
 from burnside.canonical.checking.evidence import EnvCounterexample, Kind, Place, counterexample, outcome_text
-from burnside.canonical.checking.access import Pair, reset_env
 from burnside.errors import BurnsideError
 
 __all__ = ["mirrored_truncation"]
@@ -65,8 +64,8 @@ def _follow(bench: Bench, place: Place, seed: int, played: list[tuple[Any, Outco
         if gap.truncated:
             which = "first" if expected.truncated else "second"
             text = (
-                f"and so the {step} actions that follow; what is seen corresponds all the way, but only the {which} episode "
-                f"is truncated after {step} steps"
+                f"and so the {step} actions that follow; what is seen corresponds all the way, but only the {which} "
+                f"episode is truncated after {step} steps"
             )
             image = bench.image_pair(place)
             where = Kind("walk", "reached by random play")

@@ -157,7 +157,7 @@ class Deviations:
         self.ends[name] = max(self.ends[name], gap)
 
     def table(self, ruler: Ruler) -> list[dict[str, Any]]:
-        """One row for every number and one for the reward: largest and median difference, scale, share of violations."""
+        """A row for every number and one for the reward: largest and median difference, scale, share of violations."""
         found: list[dict[str, Any]] = []
         count = max(1, self.compared)
         if self.rows and self.largest is not None and self.violated is not None:

@@ -1,8 +1,8 @@
 """Going where chance does not go: a search for states unlike those met before.
 
-It needs a state that can be set. From a state at the border of what is known it plays on, keeping an action for a while,
-and whatever has a number, or a pair of numbers, in a range where nothing was before is kept as a new place to start
-from. Every state it finds was reached by actions from the start of an episode, so a violation there is one that a
+It needs a state that can be set. From a state at the border of what is known it plays on, keeping an action for a
+while, and whatever has a number, or a pair of numbers, in a range where nothing was before is kept as a new place to
+start from. Every state it finds was reached by actions from the start of an episode, so a violation there is one that a
 learner can meet.
 """
 

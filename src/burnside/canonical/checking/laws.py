@@ -2,8 +2,8 @@
 
 Every place is tested, in stages. Few draws are compared at a loose level; only what looks different is drawn afresh,
 with more draws, and must look different every time to be called so. The chance that a true symmetry fails all stages by
-accident is the product of their levels. Beside that, all places of a kind are tested together: a difference too small to
-be seen at one place adds up over a thousand.
+accident is the product of their levels. Beside that, all places of a kind are tested together: a difference too small
+to be seen at one place adds up over a thousand.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ class LawComparison:
         return resolution(self.stages, power, self.statistics)
 
     def pooled_resolution(self, places: int) -> float:
-        """The same for a difference that all places share: when the squares of the differences stand out in their sum."""
+        """The same for a difference that all places share: when the sum of its squares stands out."""
         if not places:
             return 1.0
         draws = self.bench.options.draws
@@ -441,8 +441,8 @@ class LawComparison:
             self.bench.symmetry.generators[place.j],
             self.bench.image_pair(place),
             0.0,
-            f"and so {pool.places} places to their images; at none of them alone the difference is clear, but over all of "
-            f"them together the law of {what} differs, twice, at a level of {self.pool_level:.2g} each",
+            f"and so {pool.places} places to their images; at none of them alone the difference is clear, but over all "
+            f"of them together the law of {what} differs, twice, at a level of {self.pool_level:.2g} each",
             stratum.kind,
         )
         stratum.add(found)

@@ -209,8 +209,8 @@ def special_actions(space: Any, rng: np.random.Generator) -> list[Any]:
     if isinstance(space, spaces.MultiDiscrete):
         return [a for a in _grid(space, rng) if space.contains(a)]
     if isinstance(space, spaces.MultiBinary):
-        drawn = [rng.integers(0, 2, space.shape).astype(space.dtype) for _ in range(_SPECIAL)]
-        return [np.zeros(space.shape, space.dtype), np.ones(space.shape, space.dtype), *drawn]
+        bits = [rng.integers(0, 2, space.shape).astype(space.dtype) for _ in range(_SPECIAL)]
+        return [np.zeros(space.shape, space.dtype), np.ones(space.shape, space.dtype), *bits]
     if isinstance(space, spaces.Box):
         return [a for a in _extremes(space, rng) if space.contains(a)]
     return []
@@ -265,7 +265,7 @@ class Actions:
         self.space, self.rng = space, rng
         space.seed(int(rng.integers(2**31)))
         self.special = special_actions(space, rng)
-        rng.shuffle(self.special)  # type: ignore[arg-type]
+        rng.shuffle(self.special)
         self._turn = 0
 
     def random(self) -> Any:

@@ -132,7 +132,7 @@ def _compare(
     stratum.examined.update(("dynamics", "reward", "termination", "truncation"))
     here = _laws(table[s][a], lambda t: int(access.act(g, t)))
     there = _laws(table[image[0]][image[1]], int)
-    moved, ended = (_distance(here[k], there[k]) for k in (0, 1))
+    moved, ended = _distance(here[0], there[0]), _distance(here[1], there[1])
     paid, paid_law = abs(here[3] - there[3]), _reward_distance(here[2], there[2], tol * scale)
     room = tol * scale + 8 * 2.0**-52 * max(abs(here[3]), abs(there[3]))
     differs = {"dynamics": moved > tol, "reward": paid > room or paid_law > tol, "termination": ended > tol}

@@ -17,6 +17,7 @@ import numpy as np
 from burnside.canonical.checking.access import Outcome, Pair, plain_action, show
 from burnside.canonical.checking.evidence import COMPONENTS, Deviations, Kind, Place, Stratum, counterexample
 from burnside.canonical.checking.laws import POOL_DIVISIONS, Pool, sides_of, some_outcomes
+from burnside.canonical.checking.rates import failure_bound
 from burnside.canonical.checking.spaces import inside
 from burnside.canonical.checking.tolerance import Ruler
 from burnside.canonical.checking.twosample import (
@@ -29,7 +30,6 @@ from burnside.canonical.checking.twosample import (
     resolution,
     total_variation,
 )
-from burnside.canonical.checking.rates import failure_bound
 from burnside.canonical.checking.walks import Visit
 from burnside.canonical.symmetry import EnvSymmetry
 
@@ -296,8 +296,8 @@ def _pooled(
     pair, g = met[job.key].pair, symmetry.generators[job.j]
     image = symmetry.act_on_observation(g, pair.observation), symmetry.act_on_action(g, pair.action)
     text = (
-        f"and so {pool.places} pairs to their images; at none of them alone the difference is clear, but over all of them "
-        f"together the law of {'what follows' if part == 'dynamics' else part} differs, in two walks"
+        f"and so {pool.places} pairs to their images; at none of them alone the difference is clear, but over all of "
+        f"them together the law of {'what follows' if part == 'dynamics' else part} differs, in two walks"
     )
     kind = "transition" if part == "dynamics" else part
     found.stratum.add(counterexample(part, kind, Place(pair, job.j), g, image, 0.0, text, found.stratum.kind))
@@ -333,8 +333,8 @@ def _conclude(
         means = [float(side.rewards.mean()) for side in sides]
         what = f"mean rewards {means[0]:.6g} and {means[1]:.6g}" if part == "reward" else part
         text = (
-            f"but what followed differs in {len(left)} and {len(right)} visits ({what}; {apart:.3g} in total variation): "
-            f"here {'; '.join(here)}, there {'; '.join(there)}"
+            f"but what followed differs in {len(left)} and {len(right)} visits ({what}; {apart:.3g} in total "
+            f"variation): here {'; '.join(here)}, there {'; '.join(there)}"
         )
         amount = abs(means[0] - means[1]) if part == "reward" and np.isfinite(means[0] - means[1]) else apart
         kind = "transition" if part == "dynamics" else part
