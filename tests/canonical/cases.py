@@ -1,4 +1,4 @@
-"""Environments and symmetries on which ``check_symmetry`` and ``burnside check`` are tried, true ones and false ones."""
+"""Environments and symmetries on which ``check_symmetry`` and ``burnside check`` are tried, true and false ones."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class FarGoal(Line):
 
 
 class Lander(gym.Env):
-    """Something that falls, pushed by wind, and touches the ground with one of two legs; legs are the last two numbers."""
+    """Something that falls in the wind and touches the ground with one of two legs, the last two numbers."""
 
     action_space = spaces.Discrete(3)
     observation_space = spaces.Box(-np.inf, np.inf, (6,), np.float32)

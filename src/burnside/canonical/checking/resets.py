@@ -128,8 +128,11 @@ def _random(
             return ResetLaw("refuted", apart, None, 1 / len(symmetry.generators), used, 0.0, text)
     events = 2 * min(64, max(1, described.label.size)) + 3
     fine = resolution([(count, level)], 0.9, events)
-    said = f"{count} first observations and {count} images show no difference; one of {fine:.2g} in the probability of
-    an event would have been seen" verdict = "holds" if fine <= _COARSE else "inconclusive"
+    said = (
+        f"{count} first observations and {count} images show no difference; one of {fine:.2g} in the probability of an "
+        "event would have been seen"
+    )
+    verdict = "holds" if fine <= _COARSE else "inconclusive"
     if verdict == "inconclusive":
         said += f" (take {_needed(level, events)} samples)"
     return ResetLaw(verdict, worst, None, 0.0, used, fine, said)

@@ -76,7 +76,7 @@ def check_table(
     starts: Iterable[int],
     deviations: Deviations,
 ) -> Stratum:
-    """Every pair of a state that can be reached, or is an image of one, from ``P[s][a] = [(probability, next, …), …]``."""
+    """Every pair of a state that can be reached, or is an image of one: ``P[s][a] = [(probability, next, …), …]``."""
     table = env.unwrapped.P
     states = range(len(table))
     scale = float(

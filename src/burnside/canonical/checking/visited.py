@@ -312,7 +312,7 @@ def _conclude(
     ruler: Ruler,
     rng: np.random.Generator,
 ) -> None:
-    """A difference refutes if the observation says all; if what came before matters too, it leaves the question open."""
+    """A difference refutes if the observation says all; if what came before matters too, the question stays open."""
     sides = _sides(job, met, symmetry)
     assert sides is not None
     pair, g = met[job.key].pair, symmetry.generators[job.j]
