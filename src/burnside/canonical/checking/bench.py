@@ -10,9 +10,9 @@ import numpy as np
 
 from burnside._types import BoolArray, FloatArray
 from burnside.canonical.base import numbers, structure
-from burnside.canonical.checking.access import Outcome, Pair, Prober, StateAccess, alike, plain_action
+from burnside.canonical.checking.access import Outcome, Pair, Prober, StateAccess, alike
 from burnside.canonical.checking.evidence import Deviations, EnvCounterexample, Place, Stratum, counterexample
-from burnside.canonical.checking.spaces import Actions, Numbers, inside
+from burnside.canonical.checking.spaces import Actions, Numbers, image_action, inside
 from burnside.canonical.checking.tolerance import Gap, Ruler, floats_of, nudged
 from burnside.canonical.symmetry import EnvSymmetry
 from burnside.errors import BurnsideError
@@ -75,7 +75,7 @@ class Bench:
             if pair.observation is None
             else self.symmetry.act_on_observation(g, pair.observation)
         )
-        return seen, plain_action(self.env.action_space, self.symmetry.act_on_action(g, pair.action))
+        return seen, image_action(self.env.action_space, self.symmetry, g, pair.action)
 
     def target(self, g: Any, state: Any) -> Any:
         """The image of a state, in the types of the state."""

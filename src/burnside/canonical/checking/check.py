@@ -11,15 +11,16 @@ import itertools
 import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from burnside.canonical.base import Canonicalizer
-from burnside.canonical.checking.access import Pair, StateAccess, open_env, plain_action, state_access
+from burnside.canonical.checking.access import Pair, Prober, StateAccess, open_env, plain_action, state_access
 from burnside.canonical.checking.bench import Bench, Options, Unreproduced
 from burnside.canonical.checking.canonicity import check_form, check_group
-from burnside.canonical.checking.drawn import drawable, drawn_states, labels_of
+from burnside.canonical.checking.drawn import declared_states, labels_of, states_beyond
 from burnside.canonical.checking.episodes import mirrored_truncation
 from burnside.canonical.checking.evidence import (
     COMPONENTS,
@@ -64,12 +65,18 @@ _SEARCH = 12  # steps of the search for new states, for each sample
 _FORMS = 500  # observations of each kind on which a canonical form is checked
 _SMALL = 5000  # triples up to which all labels are tried
 _EXAMPLES = 200  # observations and actions of the spaces whose images are looked at
+_ELEMENTS = 6  # elements that are tried beside the generators
+_BEYOND = 300  # states beyond all that is known, which certify nothing
 
 WALK = Kind("walk", "reached by random play")
 POLICY = Kind("policy", "reached by the policy")
 EXPLORED = Kind("explored", "the random walk did not go there; a search for new states did")
 STATES = Kind("states", "one of the states that were given")
-SET = "this state was set, the walk did not go there"
+SET = Kind(
+    "set", "this state was set, within the bounds of the observation space; the walk did not go there", known=False
+)
+LABELS = Kind("set", "this state was set; the walk did not go there", refutes=False, known=False)
+BEYOND = Kind("beyond", "this state was set; nobody knows whether it can be reached", refutes=False, known=False)
 
 
 def check_symmetry(
@@ -175,7 +182,10 @@ class _Check:
         progress: Callable[[int, int], None] | None,
     ) -> None:
         self.env, self.claimed, self.options = env, symmetry, options
-        self.symmetry = guarded(symmetry)
+        self.generators = len(symmetry.generators)
+        self.plain = guarded(symmetry)
+        self.symmetry = replace(self.plain, generators=[*symmetry.generators, *_some_elements(symmetry, rng)])
+        self.moves = [*range(self.generators), *range(self.generators - len(self.symmetry.generators), 0)]
         self.where, self.policy, self.states = places, policy, states
         self.rng = rng
         self.notes: list[str] = []
@@ -189,9 +199,10 @@ class _Check:
         self.rate: float | None = None
         self._told = progress
         self._done, self._all = 0, options.samples
-        self.access, self.reason = state_access(env, self.symmetry)
+        self.access, self.reason = state_access(env, self.plain)
         self.actions = Actions(env.action_space, rng)
         self.coverage, self.explored = Coverage(), Coverage()
+        self.found: list[Visit] = []
         self.visits = choose_visits(walk(env, self.access, self.actions, rng), options.samples, rng, self.coverage)
         self.described = describe(env, self.visits[0].pair.observation, names)
         self.ruler = self._ruler()
@@ -233,7 +244,7 @@ class _Check:
             self.strata[0].add(misfit)
         resets = compare_resets(
             self.env,
-            self.symmetry,
+            self.plain,
             self.described,
             self.options.tol,
             self.options.samples,
@@ -249,7 +260,8 @@ class _Check:
         outside = 0
         found: list[EnvCounterexample] = []
         actions = [*self.actions.special[:_EXAMPLES], *(self.actions.random() for _ in range(_EXAMPLES // 4))]
-        for (j, g), action in itertools.product(enumerate(self.symmetry.generators), actions):
+        for j, action in itertools.product(self.moves, actions):
+            g = self.symmetry.generators[j]
             image = plain_action(self.env.action_space, self.symmetry.act_on_action(g, action))
             if inside(self.env.action_space, image):
                 continue
@@ -260,7 +272,7 @@ class _Check:
                 seen = self.symmetry.act_on_observation(g, first.observation)
                 text = f"which is not an action of this environment ({self.env.action_space})"
                 found.append(counterexample("dynamics", "action", place, g, (seen, image), 1.0, text, WALK))
-        total = len(actions) * len(self.symmetry.generators)
+        total = len(actions) * len(self.moves)
         self.action_mismatch = outside / total if total else 0.0
         self.space_mismatch = self._observation_mismatch()
         if self.space_mismatch:
@@ -294,7 +306,7 @@ class _Check:
     def _seen_outside(self) -> list[EnvCounterexample]:
         """Observations that were seen and whose image, the space says, cannot exist."""
         for k, visit in enumerate(self.visits):
-            j = k % len(self.symmetry.generators)
+            j = self._move(k)
             g, place = self.symmetry.generators[j], Place(visit.pair, j)
             image = self.symmetry.act_on_observation(g, visit.pair.observation)
             if not inside(self.env.observation_space, image):
@@ -312,11 +324,22 @@ class _Check:
         """Whether there is a table, and a walk of which every step counts agrees with it."""
         if not has_table(self.env, access):
             return False
-        steps = walk(self.env, access, self.actions, self.rng)
-        if agrees_with_walk(self.env, list(itertools.islice(steps, 4 * self.options.samples))):
-            return True
-        self.notes.append("its transition table P does not describe what it does, so the table was left aside")
-        return False
+        steps = list(itertools.islice(walk(self.env, access, self.actions, self.rng), 4 * self.options.samples))
+        if not agrees_with_walk(self.env, steps):
+            self.notes.append("its transition table P does not describe what it does, so the table was left aside")
+            return False
+        if len({v.elapsed for v in steps if v.outcome.truncated}) > 1 or self._truncates(access):
+            self.notes.append("it truncates episodes, which its transition table P does not say, so it was sampled")
+            return False
+        return True
+
+    def _truncates(self, access: StateAccess) -> bool:
+        """Whether a first step from some state truncates the episode."""
+        prober = Prober(self.env, access, self.rng)
+        table = self.env.unwrapped.P
+        pairs = [(s, a) for s in range(len(table)) for a in range(len(table[s]))]
+        chosen = self.rng.permutation(len(pairs))[:_SMALL]
+        return any(prober.draw(*pairs[int(k)]).truncated for k in chosen)
 
     def _table(self, access: StateAccess) -> None:
         self.method, self.exhaustive = "table", True
@@ -327,7 +350,7 @@ class _Check:
             first = {int(v.pair.observation) for v in self.visits if v.elapsed == 1}
             starts = {int(s) for s in np.flatnonzero(np.asarray(given) > 0)} | first
         self.deviations = Deviations(("law of the next state",))
-        stratum = check_table(self.env, self.symmetry, access, self.options.tol, starts, self.deviations)
+        stratum = check_table(self.env, self.symmetry, access, self.options.tol, starts, self.moves, self.deviations)
         self.strata, self.required = [stratum], ["table"]
         self._truncations([v.elapsed for v in self.visits if v.outcome.truncated])
 
@@ -347,27 +370,26 @@ class _Check:
 
     def _settable(self, access: StateAccess) -> None:
         bench = self._bench(access)
+        try:
+            bench.prober.place(self.visits[0].pair.state, 0)
+        except BurnsideError as error:
+            raise Unreproduced(str(error)) from None
         sources = self._sources(bench)
         self._all = len(sources) * self.options.samples
         clocks: list[int] = []
         stochastic: LawComparison | None = None
         for make in sources:
-            try:
-                stratum = make()
-                if stratum is None:
-                    self._progress(self.options.samples)
-                    continue
-                self.strata.append(stratum)
-                if stochastic is None and not compare_single(bench, stratum, clocks):
-                    stochastic = self._start_over(bench, len(sources))
-                elif stochastic is not None:
-                    stochastic.run(stratum)
-            except BurnsideError as error:
-                if access.given or self.strata[1:] or isinstance(error, Unreproduced):
-                    raise
-                raise Unreproduced(f"setting the state fails: {error}") from None
+            stratum = make()
+            if stratum is None:
+                self._progress(self.options.samples)
+                continue
+            self.strata.append(stratum)
+            if stochastic is not None:
+                stochastic.run(stratum)
+            elif not compare_single(bench, stratum, clocks):
+                stochastic = self._start_over(bench, len(sources))
         self.method = "deterministic" if stochastic is None else "two-sample"
-        self.required = [s.kind.name for s in self.strata if s.kind.name != "set"]
+        self.required = [s.kind.name for s in self.strata if s.kind.known]
         whole = next((s for s in self.strata if s.complete), None)
         if whole is not None and stochastic is None and not whole.skipped:
             self.required, self.exhaustive = ["set"], not any(s.violations for s in self.strata)
@@ -376,7 +398,7 @@ class _Check:
             floor = failure_bound(0, self.options.samples, self.options.confidence)
             self.power = min(0.95, max(0.5, floor / self.options.max_failure_rate))
             self.resolution = stochastic.resolution(self.power)
-            self.pooled = stochastic.pooled_resolution(min(s.tested for s in self.strata))
+            self.pooled = stochastic.pooled_resolution(min(s.tested for s in self.strata if s.kind.known))
         if len(set(clocks)) > 1 and stochastic is None:
             found = mirrored_truncation(bench, 10 * self.options.samples)
             if found is not None:
@@ -421,17 +443,21 @@ class _Check:
         if self.states is not None:
             found.append(lambda: self._given(bench))
         if self.where == "all":
-            found.append(lambda: self._drawn(bench))
+            found += [lambda: self._drawn(bench), lambda: self._beyond(bench)]
         return found
 
-    def _generator(self, k: int) -> int:
-        return k % len(self.symmetry.generators)
+    def _move(self, k: int) -> int:
+        """The generators in turn; every fourth time another element, in case the generators do not make them all."""
+        others = len(self.moves) - self.generators
+        if others and k % 4 == 3:
+            return -1 - k // 4 % others
+        return (k - k // 4 if others else k) % self.generators
 
     def _places(self, visits: Sequence[Visit]) -> list[Place]:
         """Every other place with the action that was taken there, the rest with one whose turn it is."""
         found = []
         for k, visit in enumerate(visits):
-            j, pair = self._generator(k // 2), visit.pair
+            j, pair = self._move(k // 2), visit.pair
             if k % 2 == 0 or visit.over:
                 found.append(Place(pair, j, visit.outcome, visit.elapsed))
             else:
@@ -462,7 +488,7 @@ class _Check:
             pair = visit.pair
             taken = k < len(ends) or (k < len(order) and k % 2 == 0)
             action = pair.action if taken else self.actions.next()
-            places.append(Place(Pair(pair.state, pair.observation, action), self._generator(k // 2)))
+            places.append(Place(Pair(pair.state, pair.observation, action), self._move(k // 2)))
         return Stratum(EXPLORED, places)
 
     def _given(self, bench: Bench) -> Stratum:
@@ -478,15 +504,15 @@ class _Check:
         if not states:
             raise InvalidParameter("states is empty: give some, or leave it out")
         whole = (
-            [(s, a, j) for s in states for a in self.actions.special for j in range(len(self.symmetry.generators))]
-            if len(states) * len(self.actions.special) * len(self.symmetry.generators) <= self.options.samples
+            [(s, a, j) for s in states for a in self.actions.special for j in self.moves]
+            if len(states) * len(self.actions.special) * len(self.moves) <= self.options.samples
             else []
         )
         places = [Place(Pair(s, self._shown(bench, s), a), j) for s, a, j in whole]
         order = self.rng.permutation(len(states))
         for k in range(self.options.samples - len(places)):
             state = states[int(order[k % len(order)])]
-            places.append(Place(Pair(state, self._shown(bench, state), self.actions.next()), self._generator(k)))
+            places.append(Place(Pair(state, self._shown(bench, state), self.actions.next()), self._move(k)))
         return Stratum(STATES, places)
 
     def _shown(self, bench: Bench, state: Any) -> Any:
@@ -495,42 +521,52 @@ class _Check:
             return None
         sample = self.visits[0].pair.observation
         if isinstance(sample, np.ndarray):
-            return np.asarray(state).astype(sample.dtype)
+            return theirs("a state that was given", lambda: np.asarray(state).astype(sample.dtype))
         return type(sample)(state) if isinstance(sample, int | np.integer | float) else state
 
+    def _reached(self) -> list[Any]:
+        return [v.pair.state for v in (*self.visits, *self.found)]
+
     def _drawn(self, bench: Bench) -> Stratum | None:
-        """States that are set: all labels, or drawn over the bounds and beyond what was reached."""
-        labels = labels_of(self.env)
-        if labels is not None and bench.access.is_observation:
-            return self._labels(labels)
-        reached = [v.pair.state for v in (*self.visits, *getattr(self, "found", ()))]
-        if drawable(reached) is None:
+        """States that are set because the environment declares them: all labels, or over the bounds of the space."""
+        if not bench.access.is_observation:
             return None
-        declared = bench.access.is_observation and self.trusted
-        kind = Kind("set", SET, refutes=declared, known=False)
-        made = drawn_states(reached, self.described if declared else None, self.rng)
-        stratum = Stratum(kind)
+        labels = labels_of(self.env)
+        if labels is not None:
+            return self._labels(labels)
+        if not self.trusted:
+            return None
+        stratum = Stratum(SET)
+        made = declared_states(self._reached(), self.described, self.rng)
         for k, state in enumerate(itertools.islice(made, 3 * self.options.samples)):
             seen = self._shown(bench, state)
-            if declared and not inside(self.env.observation_space, seen, slack=0.0):
-                continue
-            stratum.places.append(Place(Pair(state, seen, self.actions.next()), self._generator(k // 2)))
+            if inside(self.env.observation_space, seen, slack=0.0):
+                stratum.places.append(Place(Pair(state, seen, self.actions.next()), self._move(k // 2)))
             if len(stratum.places) == self.options.samples:
                 break
-        return stratum
+        return stratum if stratum.places else None
 
     def _labels(self, labels: range) -> Stratum:
-        kind = Kind("set", SET, refutes=False, known=False)
-        actions = self.actions.special
-        generators = len(self.symmetry.generators)
-        if actions and len(labels) * len(actions) * generators <= max(_SMALL, self.options.samples):
-            triples = itertools.product(labels, actions, range(generators))
-            return Stratum(kind, [Place(Pair(s, s, a), j) for s, a, j in triples], complete=True)
-        ends = [labels[0], labels[-1]]
-        chosen = [*ends, *(int(labels[int(k)]) for k in self.rng.integers(len(labels), size=self.options.samples - 2))]
-        return Stratum(
-            kind, [Place(Pair(s, s, self.actions.next()), self._generator(k // 2)) for k, s in enumerate(chosen)]
-        )
+        from gymnasium import spaces
+
+        actions, space = self.actions.special, self.env.action_space
+        every = isinstance(space, spaces.Discrete) and len(actions) == space.n
+        if every and len(labels) * len(actions) * len(self.moves) <= max(_SMALL, self.options.samples):
+            triples = itertools.product(labels, actions, self.moves)
+            return Stratum(LABELS, [Place(Pair(s, s, a), j) for s, a, j in triples], complete=True)
+        drawn = self.rng.integers(len(labels), size=max(0, self.options.samples - 2))
+        chosen = [labels[0], labels[-1], *(int(labels[int(k)]) for k in drawn)]
+        places = [Place(Pair(s, s, self.actions.next()), self._move(k // 2)) for k, s in enumerate(chosen)]
+        return Stratum(LABELS, places)
+
+    def _beyond(self, bench: Bench) -> Stratum | None:
+        """States that are set though nobody vouches for them: if it fails there, the question stays open."""
+        stratum = Stratum(BEYOND)
+        for k, state in enumerate(itertools.islice(states_beyond(self._reached(), self.rng), _BEYOND)):
+            stratum.places.append(
+                Place(Pair(state, self._shown(bench, state), self.actions.next()), self._move(k // 2))
+            )
+        return stratum if stratum.places else None
 
     # ------------------------------------------------------------------ a state that cannot be set
 
@@ -543,6 +579,7 @@ class _Check:
             self.env,
             self.symmetry,
             walk(self.env, None, self.actions, self.rng, self.policy),
+            self.moves,
             self.ruler,
             self.options.samples,
             self.options.confidence,
@@ -686,11 +723,11 @@ class _Check:
         if form is None and self.claimed.elements is None and self.claimed.inverse is None:
             return {}, 0, None
         seen, complete = self._observations()
-        example = check_group(self.symmetry, seen, self.env.action_space, self.rng, self.ruler)
+        example = check_group(self.plain, seen, self.env.action_space, self.rng, self.ruler)
         checked = 0
         if form is not None and example is None:
             checked, example = check_form(
-                GuardedForm(form), self.symmetry, seen, self.env.action_space, self.rng, self.ruler
+                GuardedForm(form), self.plain, seen, self.env.action_space, self.rng, self.ruler
             )
         if example is not None:
             return {"verdict": REFUTED, "checked": checked, "text": example.text}, checked, example
@@ -713,8 +750,11 @@ class _Check:
         """Observations on which the form is tried, and whether these are all there are."""
         if self.method == "table":
             return sorted({place.pair.state for place in self.strata[0].places}), True
+        whole = next((s for s in self.strata if s.complete and not s.skipped), None)
+        if whole is not None:
+            return sorted({place.pair.observation for place in whole.places}), True
         seen = [v.pair.observation for v in self.visits[:_FORMS]]
-        return seen + [v.pair.observation for v in getattr(self, "found", [])[:_FORMS]], False
+        return seen + [v.pair.observation for v in self.found[:_FORMS]], False
 
     # ------------------------------------------------------------------ words
 
@@ -772,6 +812,14 @@ class _Check:
             "space_mismatch": self.space_mismatch,
             "action_mismatch": self.action_mismatch,
         }
+
+
+def _some_elements(symmetry: EnvSymmetry, rng: np.random.Generator) -> list[Any]:
+    """Some of the listed elements, which augmentation would use whether the generators make them or not."""
+    if symmetry.elements is None or not len(symmetry.elements):
+        return []
+    count = len(symmetry.elements)
+    return [symmetry.elements[int(k)] for k in rng.permutation(count)[:_ELEMENTS]]
 
 
 def _only(name: str, stratum: Stratum) -> Any:

@@ -6,6 +6,7 @@ reached, all together, and numbers that never changed stay as they are: a board 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from burnside.canonical.checking.access import map_floats
 from burnside.canonical.checking.spaces import Numbers
 from burnside.canonical.checking.tolerance import floats_of, typical
 
-__all__ = ["drawable", "drawn_states", "labels_of"]
+__all__ = ["declared_states", "drawable", "labels_of", "states_beyond"]
 
 _LEAST = 8  # reached states that are needed
 
@@ -45,54 +46,53 @@ def labels_of(env: Any) -> range | None:
     return range(int(space.start), int(space.start + space.n))
 
 
-def drawn_states(states: Sequence[Any], described: Numbers | None, rng: np.random.Generator) -> Iterator[Any]:
-    """States without end, made from reached ones.
+def declared_states(states: Sequence[Any], described: Numbers, rng: np.random.Generator) -> Iterator[Any]:
+    """States without end that the observation space declares: reached ones, with bounded numbers drawn over the bounds.
 
-    ``described`` are the bounds of the observation, where the observation is the state. In turn: numbers drawn over
-    their bounds; numbers near their bounds; numbers of different states put together; a state moved at random; a state
-    moved outwards.
+    Every other one lies near the bounds. Only for environments whose observation is their state.
+    """
+    free = drawable(states)
+    if free is None or described.low.size != free.size or numbers(states[0]).size != free.size:
+        return
+    bounded = described.bounded & free
+    if not bounded.any():
+        return
+    table = np.stack([floats_of(state) for state in states])
+    lower, upper = np.where(bounded, described.low, 0.0), np.where(bounded, described.high, 0.0)
+    for turn in itertools.count():
+        base = int(rng.integers(len(table)))
+        some = _some(bounded, rng)
+        drawn = _near_edge(lower, upper, rng) if turn % 2 else rng.uniform(lower, upper)
+        yield _filled(states[base], np.where(some, drawn, table[base]))
+
+
+def states_beyond(states: Sequence[Any], rng: np.random.Generator) -> Iterator[Any]:
+    """States without end near and beyond the reached ones; nobody says that they can be reached.
+
+    In turn: numbers of different states put together; a state moved at random; a state moved outwards.
     """
     free = drawable(states)
     if free is None:
         return
     table = np.stack([floats_of(state) for state in states])
     low, high = table.min(axis=0), table.max(axis=0)
-    spread = typical(table)
-    bounded = np.zeros(free.size, dtype=np.bool_)
-    lower, upper = low.copy(), high.copy()
-    if described is not None and described.low.size == free.size == numbers(states[0]).size:
-        bounded = described.bounded & free
-        lower, upper = np.where(bounded, described.low, low), np.where(bounded, described.high, high)
-    middle, width = (low + high) / 2, high - low
-    turn = 0
-    while True:
+    spread, middle, width = typical(table), (low + high) / 2, high - low
+    for turn in itertools.count():
         base = int(rng.integers(len(table)))
-        kind = turn % 5
-        turn += 1
-        values = table[base].copy()
-        some = free & (rng.random(free.size) < rng.choice([0.3, 0.7, 1.0]))
-        if not some.any():
-            some = free
-        if kind == 0:
-            uniform = rng.uniform(lower, upper)
-            values = np.where(
-                some & bounded, uniform, np.where(some & ~bounded, middle + 2 * (uniform - middle), values)
-            )
-        elif kind == 1:
-            values = np.where(some, _near_edge(lower, upper, rng), values)
-        elif kind == 2:
-            other = table[rng.integers(len(table), size=free.size), np.arange(free.size)]
-            values = np.where(some, other, values)
-        elif kind == 3:
-            values = np.where(some, values + 0.5 * spread * rng.standard_normal(free.size), values)
+        values, some, noise = table[base], _some(free, rng), rng.standard_normal(free.size)
+        if turn % 3 == 0:
+            drawn = table[rng.integers(len(table), size=free.size), np.arange(free.size)]
+        elif turn % 3 == 1:
+            drawn = values + 0.5 * spread * noise
         else:
-            values = np.where(
-                some,
-                middle + rng.uniform(1, 3) * (values - middle) + 0.1 * width * rng.standard_normal(free.size),
-                values,
-            )
-        inside = np.where(bounded, np.clip(values, lower, upper), values)
-        yield _filled(states[base], inside)
+            drawn = middle + rng.uniform(1, 3) * (values - middle) + 0.1 * width * noise
+        yield _filled(states[base], np.where(some, drawn, values))
+
+
+def _some(free: BoolArray, rng: np.random.Generator) -> BoolArray:
+    """Some of the numbers that may be drawn, or all."""
+    found = free & (rng.random(free.size) < rng.choice([0.3, 0.7, 1.0]))
+    return found if found.any() else free
 
 
 def _near_edge(lower: FloatArray, upper: FloatArray, rng: np.random.Generator) -> FloatArray:

@@ -73,7 +73,10 @@ class Kind:
 
 @dataclass(frozen=True)
 class Place:
-    """A pair to check, what a walk saw there if it took that action, and the number of the generator to try."""
+    """A pair to check, what a walk saw there if it took that action, and the number of the generator to try.
+
+    Negative numbers count the other elements that are tried, from the last of them.
+    """
 
     pair: Pair
     j: int
@@ -218,16 +221,17 @@ def counterexample(
     seen = pair.state if pair.observation is None else pair.observation
     first = f"({show(seen)}, {show(pair.action)})"
     second = f"({show(image[0])}, {show(image[1])})"
+    which = "element" if place.j < 0 else f"generator {place.j}"
     remark = "" if where.name in ("walk", "policy", "table") else f" [{where.what}]"
     return EnvCounterexample(
         kind=kind,
-        generator=place.j,
+        generator=max(place.j, -1),
         state=show(seen),
         action=show(pair.action),
         image_state=show(image[0]),
         image_action=show(image[1]),
         amount=float(amount),
-        text=f"generator {place.j} ({g!r:.60}) maps {first} to {second}, {text}{remark}",
+        text=f"{which} ({g!r:.60}) maps {first} to {second}, {text}{remark}",
         component=component,
         place=where.name,
         here=tuple(here),

@@ -35,14 +35,16 @@ class _Views:
 
     def __init__(self, walked: FloatArray, numbers_: Numbers, rng: np.random.Generator) -> None:
         low, high = walked.min(axis=0), walked.max(axis=0)
+        bounded, label = (np.append(known, False) for known in (numbers_.bounded, numbers_.label))  # the reward is last
         with np.errstate(over="ignore", invalid="ignore"):
             seen = np.where(np.isfinite(high - low) & (high > low), high - low, 1.0)
-            given = np.where(numbers_.bounded, numbers_.high - numbers_.low, np.inf)
+            given = np.where(bounded, np.append(numbers_.high - numbers_.low, np.inf), np.inf)
         self.center = np.where(np.isfinite(low + high), (low + high) / 2, 0.0)
-        self.width = np.where(numbers_.label, 1.0, np.minimum(seen, given) / _BINS)
+        self.width = np.where(label, 1.0, np.minimum(seen, given) / _BINS)
         self.limit = np.where(np.isfinite(given), np.inf, 2.0 * _BINS)
-        varying = np.flatnonzero((high > low) | numbers_.bounded | numbers_.label)
-        self.singles: list[int] = rng.permutation(varying)[:_MOST_NUMBERS].tolist()
+        varying = np.flatnonzero((high > low) | bounded | label)
+        reward = len(low) - 1
+        self.singles: list[int] = [*rng.permutation(varying[varying != reward])[:_MOST_NUMBERS].tolist(), reward]
         pairs = [(a, b) for i, a in enumerate(self.singles) for b in self.singles[:i]]
         chosen = rng.permutation(len(pairs))[:_MOST_PAIRS]
         self.pairs = [pairs[k] for k in chosen]
@@ -75,7 +77,8 @@ def explore(
     if not start or len({row.size for row in rows}) != 1 or rows[0].size != described.label.size:
         return
     whole = bool(described.label.all()) or all(np.array_equal(row, np.round(row)) for row in rows)
-    views = _Views(np.stack(rows), described, rng)
+    rewards = np.array([[v.outcome.reward] for v in start])
+    views = _Views(np.concatenate([np.stack(rows), rewards], axis=1), described, rng)
     archive: list[tuple[Any, Any]] = []
     tries: list[int] = []
     cells: dict[Hashable, int] = {}
@@ -85,8 +88,7 @@ def explore(
         x = numbers(outcome.observation)
         if x.size != described.label.size:
             return False
-        here = views.cells(x) if x.size else []
-        here += [("end", outcome.terminated, outcome.truncated), ("reward", round(outcome.reward, 3))]
+        here = [*views.cells(np.append(x, outcome.reward)), ("end", outcome.terminated, outcome.truncated)]
         if whole:
             here.append((structure(outcome.observation, values=True), x.tobytes()))
         fresh = [cell for cell in here if cell not in cells]

@@ -28,6 +28,7 @@ from burnside.canonical.checking.twosample import (
     Sample,
     best,
     certainty,
+    chi_square,
     distances,
     divisions,
     encode,
@@ -92,6 +93,7 @@ class Pool:
     squares: dict[int, FloatArray] = field(default_factory=dict)
     signed: dict[int, FloatArray] = field(default_factory=dict)
     energy: FloatArray | None = None
+    chi: dict[str, FloatArray | float] = field(default_factory=dict)
     places: int = 0
 
     def add(self, coded: Encoded, signs: FloatArray, sides: FloatArray) -> None:
@@ -108,13 +110,18 @@ class Pool:
         for i, column in enumerate(coded.columns[keep].tolist()):
             if column not in self.squares:
                 self.squares[column] = np.zeros((self.rows, 2))
-                self.signed[column] = np.zeros((self.rows, sides.size))
+                self.signed[column] = np.zeros((self.rows, 2 * sides.size))
             self.squares[column][:, 0] += means[:, i] ** 2
             self.squares[column][:, 1] += spreads[:, i] ** 2
-            self.signed[column] += means[:, i, None] * sides[None]
+            both = means[:, i, None] * sides[None], spreads[:, i, None] * sides[None]
+            self.signed[column] += np.concatenate(both, axis=1)
         if coded.ranks.shape[1] > 1:
             apart = -np.einsum("ij,ij->i", signs @ distances(coded.ranks), signs)
             self.energy = (0.0 if self.energy is None else self.energy) + apart / max(apart.mean(), 1e-300)
+        for name, labels in (("dynamics", coded.observed), ("reward", coded.rewarded)):
+            found = chi_square(labels, signs)
+            if found is not None:
+                self.chi[name] = self.chi.get(name, 0.0) + found / max(found.mean(), 1e-300)
 
     def ps(self) -> dict[str, float]:
         """A p-value for each group that varies."""
@@ -127,6 +134,8 @@ class Pool:
         found = {}
         for name, columns in groups.items():
             parts = [part for c in columns if c in self.squares for part in (self.squares[c], abs(self.signed[c]))]
+            if name in self.chi:
+                parts.append(np.asarray(self.chi[name])[:, None])
             if parts:
                 found[name] = best(np.concatenate(parts, axis=1))
         if len(found) > 1 and self.energy is not None:
@@ -361,12 +370,17 @@ class LawComparison:
             one, other = (float(side.ends[:, column].mean()) for side in (images, there))
             return abs(one - other), f"the episode is {name} with frequency {one:.3g} and {other:.3g}"
         text = f"a distance of {apart:.3g} in total variation"
-        if means is not None and means[0].size:
-            score = means[0] / np.maximum(means[1], 1e-300)
+        if means is not None and means[0].size and images.values is not None and there.values is not None:
+            spreads = [side.values.std(axis=0) for side in (images, there) if side.values is not None]
+            score = np.fmax(means[0], np.abs(spreads[0] - spreads[1])) / np.maximum(means[1], 1e-300)
             k = int(np.argmax(np.nan_to_num(score)))
             names = self.bench.described.names
             name = names[k] if k < len(names) else f"number {k}"
-            text += f", and the mean of {name} differs by {means[0][k]:.4g} (standard error {means[1][k]:.2g})"
+            one, other = images.values[:, k].mean(), there.values[:, k].mean()
+            text += (
+                f", and {name} has means {one:.5g} and {other:.5g} and standard deviations {spreads[0][k]:.3g} and "
+                f"{spreads[1][k]:.3g}"
+            )
         return apart, text
 
     def _means(self, one: Sample, other: Sample) -> tuple[FloatArray, FloatArray] | None:

@@ -12,9 +12,10 @@ import numpy as np
 from burnside._types import BoolArray, FloatArray
 from burnside.canonical.base import numbers, standard
 from burnside.canonical.checking.access import plain_action
+from burnside.canonical.symmetry import EnvSymmetry
 from burnside.errors import InvalidParameter
 
-__all__ = ["Actions", "Numbers", "describe", "inside", "special_actions"]
+__all__ = ["Actions", "Numbers", "describe", "image_action", "inside", "special_actions"]
 
 _MANY_ACTIONS = 512  # numbered actions that are all tried
 _SPECIAL = 64  # others that are tried on purpose: zeros, extremes, corners
@@ -187,6 +188,16 @@ def precision_of(dtype: Any) -> float:
 
 
 # ---------------------------------------------------------------------- actions
+
+
+def image_action(space: Any, symmetry: EnvSymmetry, g: Any, action: Any) -> Any:
+    """The image of an action in the types of the space, where rounding does not carry it over a bound."""
+    from gymnasium import spaces
+
+    found = plain_action(space, symmetry.act_on_action(g, action))
+    if type(space) is spaces.Box and inside(space, found):
+        return np.clip(found, space.low, space.high)
+    return found
 
 
 def special_actions(space: Any, rng: np.random.Generator) -> list[Any]:

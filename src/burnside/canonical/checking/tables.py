@@ -74,6 +74,7 @@ def check_table(
     access: StateAccess,
     tol: float,
     starts: Iterable[int],
+    moves: Sequence[int],
     deviations: Deviations,
 ) -> Stratum:
     """Every pair of a state that can be reached, or is an image of one: ``P[s][a] = [(probability, next, …), …]``."""
@@ -87,7 +88,8 @@ def check_table(
     stratum = Stratum(Kind("table", "every state of the transition table that can be reached"), complete=True)
     if left_out:
         stratum.skipped["no way leads there, nor to an image of them"] = left_out
-    for j, g in enumerate(symmetry.generators):
+    for j in moves:
+        g = symmetry.generators[j]
         for s in sorted(covered):
             for a in range(len(table[s])):
                 place = Place(Pair(s, s, a), j)

@@ -30,6 +30,7 @@ __all__ = [
     "Sample",
     "best",
     "certainty",
+    "chi_square",
     "distances",
     "divisions",
     "encode",
@@ -101,6 +102,11 @@ def keys_of(things: Sequence[object], tolerance: float) -> list[Hashable]:
     >>> one == two, one == three
     (True, False)
     """
+    raw = [_raw(x) for x in things]
+    distinct = dict(zip(raw, things, strict=True))
+    if len(distinct) < len(things):
+        found = dict(zip(distinct, keys_of(list(distinct.values()), tolerance), strict=True))
+        return [found[key] for key in raw]
     forms = [structure(x, values=True) for x in things]
     rows = [numbers(x) + 0.0 for x in things]  # adding 0.0 turns −0.0 into 0.0, which has other bytes
     groups: dict[Hashable, dict[bytes, FloatArray]] = defaultdict(dict)
@@ -121,6 +127,17 @@ def keys_of(things: Sequence[object], tolerance: float) -> list[Hashable]:
             ranks = merged(values, widths)
         names |= {(form, raw): rank.tobytes() for raw, rank in zip(members, ranks, strict=True)}
     return [(form, names[form, row.tobytes()]) for form, row in zip(forms, rows, strict=True)]
+
+
+def _raw(x: object) -> Hashable:
+    """Something equal for things that are the same to the last bit, and quickly made."""
+    if isinstance(x, np.ndarray):
+        return x.dtype.str, x.shape, x.tobytes() if x.dtype != object else repr(x)
+    if isinstance(x, tuple | list):
+        return type(x).__name__, tuple(_raw(part) for part in x)
+    if isinstance(x, dict):
+        return tuple((key, _raw(part)) for key, part in x.items())
+    return (type(x).__name__, x) if isinstance(x, int | float | str | np.generic) else repr(x)
 
 
 @dataclass(frozen=True)
@@ -291,17 +308,31 @@ def _energy(ranks: FloatArray, signs: FloatArray) -> FloatArray:
     return np.cbrt(np.maximum(found, 0.0))[:, None]
 
 
+def chi_square(labels: IntArray, signs: FloatArray) -> FloatArray | None:
+    """χ² of the frequencies of outcomes, without pooling the rare ones; None if none repeats itself, or all do."""
+    found = _shares(labels, signs)
+    return None if found is None else np.sum(found[0] ** 2 / found[1], axis=1)
+
+
 def _frequencies(labels: IntArray, signs: FloatArray) -> list[FloatArray]:
-    """χ² without pooling, and the largest difference of a single frequency; nothing if no outcome repeats itself."""
-    _, index, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    if len(counts) == 1 or len(counts) == len(labels):
+    """χ², and the largest difference of a single frequency."""
+    found = _shares(labels, signs)
+    if found is None:
         return []
-    order = np.argsort(index, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    shares = np.add.reduceat(signs[:, order], starts, axis=1)
+    shares, counts = found
     scale = np.sqrt(counts * (len(labels) - counts))
     chi = np.cbrt(np.sum(shares**2 / counts, axis=1))
     return [chi[:, None], np.max(np.abs(shares) / scale, axis=1)[:, None]]
+
+
+def _shares(labels: IntArray, signs: FloatArray) -> tuple[FloatArray, IntArray] | None:
+    """The difference in the frequency of every outcome, for every division, and how often each occurs."""
+    _, index, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    if len(counts) == 1 or len(counts) == len(labels):
+        return None
+    order = np.argsort(index, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    return np.add.reduceat(signs[:, order], starts, axis=1), counts
 
 
 def best(rows: FloatArray) -> float:

@@ -14,15 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from burnside.canonical.checking.access import Outcome, Pair, plain_action, show
+from burnside.canonical.checking.access import Outcome, Pair, show
 from burnside.canonical.checking.evidence import COMPONENTS, Deviations, Kind, Place, Stratum, counterexample
 from burnside.canonical.checking.laws import POOL_DIVISIONS, Pool, sides_of, some_outcomes
 from burnside.canonical.checking.rates import failure_bound
-from burnside.canonical.checking.spaces import inside
+from burnside.canonical.checking.spaces import image_action, inside
 from burnside.canonical.checking.tolerance import Ruler
 from burnside.canonical.checking.twosample import (
     GROUPS,
     Sample,
+    certainty,
     divisions,
     encode,
     keys_of,
@@ -38,9 +39,9 @@ __all__ = ["ENOUGH", "VisitedPairs", "compare_visited"]
 #: Visits of a pair and of its image, to compare them.
 ENOUGH = 20
 
-_STEPS = 40  # steps of the first walk, for each sample
-_LONGEST = 4  # times that is the longest walk
-_LEVEL = 0.05  # of every walk in which a pair must look different
+_STEPS = 30  # steps of the first walk, for each sample
+_LONGEST = 8  # times that is the longest walk
+_LEVEL = 0.02  # of every walk in which a pair must look different
 _MOST = 300  # outcomes of a pair that are compared
 _MARKOV = 1e-3
 
@@ -98,13 +99,16 @@ class _Walker:
         walked = list(itertools.islice(self.visits, steps))
         keys = keys_of([*((v.pair.observation, v.pair.action) for v in walked), *known], self.tol)
         own, theirs_ = keys[: len(walked)], keys[len(walked) :]
-        times = {v.elapsed for v in walked if v.outcome.truncated}
-        clock = len(times) == 1  # all truncations after the same number of steps: a time limit
+        times = [v.elapsed for v in walked if v.outcome.truncated]
+        longest = max((v.elapsed for v in walked), default=0)
+        # A time limit: no episode is longer, and several are as long.
+        clock = longest if times.count(longest) > 1 or set(times) == {longest} else 0
         met: dict[Hashable, _Met] = {}
         last: Hashable = None
         for visit, key in zip(walked, own, strict=True):
             entry = met.setdefault(key, _Met(visit.pair))
-            outcome = replace(visit.outcome, truncated=False) if clock else visit.outcome
+            timed = visit.outcome.truncated and visit.elapsed == clock
+            outcome = replace(visit.outcome, truncated=False) if timed else visit.outcome
             entry.outcomes.append(outcome)
             entry.elapsed.append(visit.elapsed)
             entry.before.append(None if visit.elapsed == 1 else last)
@@ -116,6 +120,7 @@ def compare_visited(
     env: Any,
     symmetry: EnvSymmetry,
     visits: Iterator[Visit],
+    moves: Sequence[int],
     ruler: Ruler,
     samples: int,
     confidence: float,
@@ -130,7 +135,7 @@ def compare_visited(
     steps = _STEPS * samples
     while True:
         met, _, _ = walker.go(steps, [])
-        jobs, bad = _jobs(env, symmetry, met, ruler.tol)
+        jobs, bad = _jobs(env, symmetry, moves, met, ruler.tol)
         found.stratum.violations.clear()
         found.stratum.examples.clear()
         for misfit in bad:
@@ -141,7 +146,7 @@ def compare_visited(
         fresh, fresh_keys, known = walker.go(steps, [(m.pair.observation, m.pair.action) for m in met.values()])
         names = dict(zip(known, met, strict=True))
         tested = Counter(job.key for job in jobs)
-        everywhere = {key for key, count in tested.items() if count == len(symmetry.generators)}
+        everywhere = {key for key, count in tested.items() if count == len(moves)}
         chosen = rng.choice(len(fresh_keys), min(samples, len(fresh_keys)), replace=False)
         lacking = [k for k in chosen if names.get(fresh_keys[int(k)]) not in everywhere]
         found.visits, found.untestable = len(chosen), len(lacking)
@@ -161,17 +166,20 @@ def compare_visited(
     return found
 
 
-def _jobs(env: Any, symmetry: EnvSymmetry, met: dict[Hashable, _Met], tol: float) -> tuple[list[_Job], list[Any]]:
+def _jobs(
+    env: Any, symmetry: EnvSymmetry, moves: Sequence[int], met: dict[Hashable, _Met], tol: float
+) -> tuple[list[_Job], list[Any]]:
     often = [(key, entry.pair) for key, entry in met.items() if len(entry.outcomes) >= ENOUGH]
     jobs: list[_Job] = []
     bad: list[Any] = []
     where = Kind("visited", "pairs met often, along with their images")
-    for j, g in enumerate(symmetry.generators):
+    for j in moves:
+        g = symmetry.generators[j]
         images = []
         for _, pair in often:
             image = (
                 symmetry.act_on_observation(g, pair.observation),
-                plain_action(env.action_space, symmetry.act_on_action(g, pair.action)),
+                image_action(env.action_space, symmetry, g, pair.action),
             )
             if not inside(env.action_space, image[1]):
                 text = f"which is not an action of this environment ({env.action_space})"
@@ -222,7 +230,12 @@ def _test(
             later, _, known = walker.go(steps, [(m.pair.observation, m.pair.action) for _, m in entries])
             now = {key: later[name] for (key, _), name in zip(entries, known, strict=True) if name in later}
         pool = Pool(POOL_DIVISIONS + 1) if attempt == 0 or suspects else None
-        alive = _alarmed(alive, now, symmetry, ruler, rng, deviations if attempt == 0 else None, pool, jobs)
+        noted = deviations if attempt == 0 else None
+        alive, certain = _alarmed(alive, now, symmetry, ruler, rng, noted, pool, jobs, 0.1 * target)
+        for job, groups in certain.items():
+            _conclude(found, job, groups, now, symmetry, ruler, rng)
+        if certain:  # one difference that is plain to see is enough
+            return
         if pool is not None:
             alarmed = {name for name, p in pool.ps().items() if p < pool_level}
             if attempt:
@@ -258,9 +271,14 @@ def _alarmed(
     deviations: Deviations | None,
     pool: Pool | None,
     jobs: Sequence[_Job],
-) -> dict[_Job, set[str]]:
-    """Of the tests that are left, those that look different again. All pairs go into the pool, if there is one."""
+    surely: float,
+) -> tuple[dict[_Job, set[str]], dict[_Job, set[str]]]:
+    """Of the tests that are left, those that look different again, and those that are plain to see.
+
+    All pairs go into the pool, if there is one.
+    """
     left: dict[_Job, set[str]] = {}
+    certain: dict[_Job, set[str]] = {}
     for job in jobs if pool is not None else alive:
         groups = alive.get(job, set())
         sides = _sides(job, met, symmetry)
@@ -274,16 +292,21 @@ def _alarmed(
             pool.add(coded, signs, sides_of(pair, image))
         if not groups:
             continue
-        ps = p_values(*sides, ruler, _LEVEL, rng)
-        again = {name for name in groups if ps.get(name, 1.0) < _LEVEL}
-        if again:
-            left[job] = again
         if deviations is not None:
             paid = abs(float(sides[0].rewards.mean() - sides[1].rewards.mean()))
             coded = encode(*sides, ruler)
             apart = total_variation(coded.observed[: len(sides[0])], coded.observed[len(sides[0]) :])
             deviations.add(np.array([apart]), paid if np.isfinite(paid) else 0.0, np.zeros(1, dtype=np.bool_), False)
-    return left
+        plain = certainty(encode(*sides, ruler), len(sides[0]))
+        sure = {name for name in groups if plain.get(name, 1.0) < surely}
+        if sure:
+            certain[job] = sure
+            continue
+        ps = p_values(*sides, ruler, _LEVEL, rng)
+        again = {name for name in groups if ps.get(name, 1.0) < _LEVEL}
+        if again:
+            left[job] = again
+    return left, certain
 
 
 def _pooled(
