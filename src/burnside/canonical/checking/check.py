@@ -20,7 +20,7 @@ from burnside.canonical.base import Canonicalizer
 from burnside.canonical.checking.access import Pair, Prober, StateAccess, open_env, plain_action, state_access
 from burnside.canonical.checking.bench import Bench, Options, Unreproduced
 from burnside.canonical.checking.canonicity import check_form, check_group
-from burnside.canonical.checking.drawn import declared_states, labels_of, states_beyond
+from burnside.canonical.checking.drawn import declared_states, labels_of, moving, states_beyond
 from burnside.canonical.checking.episodes import mirrored_truncation
 from burnside.canonical.checking.evidence import (
     COMPONENTS,
@@ -527,6 +527,11 @@ class _Check:
     def _reached(self) -> list[Any]:
         return [v.pair.state for v in (*self.visits, *self.found)]
 
+    def _moving(self, bench: Bench) -> Any:
+        if not hasattr(self, "_moves_known"):
+            self._moves_known = moving(bench.prober, [v.pair for v in (*self.visits, *self.found)])
+        return self._moves_known
+
     def _drawn(self, bench: Bench) -> Stratum | None:
         """States that are set because the environment declares them: all labels, or over the bounds of the space."""
         if not bench.access.is_observation:
@@ -537,7 +542,7 @@ class _Check:
         if not self.trusted:
             return None
         stratum = Stratum(SET)
-        made = declared_states(self._reached(), self.described, self.rng)
+        made = declared_states(self._reached(), self._moving(bench), self.described, self.rng)
         for k, state in enumerate(itertools.islice(made, 3 * self.options.samples)):
             seen = self._shown(bench, state)
             if inside(self.env.observation_space, seen, slack=0.0):
@@ -562,7 +567,8 @@ class _Check:
     def _beyond(self, bench: Bench) -> Stratum | None:
         """States that are set though nobody vouches for them: if it fails there, the question stays open."""
         stratum = Stratum(BEYOND)
-        for k, state in enumerate(itertools.islice(states_beyond(self._reached(), self.rng), _BEYOND)):
+        made = states_beyond(self._reached(), self._moving(bench), self.rng)
+        for k, state in enumerate(itertools.islice(made, _BEYOND)):
             stratum.places.append(
                 Place(Pair(state, self._shown(bench, state), self.actions.next()), self._move(k // 2))
             )
@@ -636,7 +642,8 @@ class _Check:
         exhaustive = self.exhaustive and verdict != INCONCLUSIVE
         if verdict == INCONCLUSIVE:
             self._advise(parts)
-        counter = example if example is not None else form_example
+        broken_group = form_example is not None and form_example.kind == "group"  # says more than what follows from it
+        counter = form_example if broken_group or example is None else example
         return EnvVerdict(
             ok=verdict == HOLDS,
             exhaustive=exhaustive,

@@ -1,7 +1,7 @@
 """States drawn on purpose: over the bounds of the space, near its edges, and beyond what was reached.
 
-Only states made of numbers can be drawn. Numbers that only ever took whole values keep the values of a state that was
-reached, all together, and numbers that never changed stay as they are: a board of a game is not mixed from two others.
+Only states made of numbers can be drawn. Numbers that only ever took whole values, or that no step changes, keep the
+values of a state that was reached, all together: a board of a game is not mixed from two others, and a goal stays one.
 """
 
 from __future__ import annotations
@@ -14,16 +14,30 @@ import numpy as np
 
 from burnside._types import BoolArray, FloatArray
 from burnside.canonical.base import numbers
-from burnside.canonical.checking.access import map_floats
+from burnside.canonical.checking.access import SEEDS, Pair, Prober, map_floats, step_env
 from burnside.canonical.checking.spaces import Numbers
 from burnside.canonical.checking.tolerance import floats_of, typical
 
-__all__ = ["declared_states", "drawable", "labels_of", "states_beyond"]
+__all__ = ["declared_states", "drawable", "labels_of", "moving", "states_beyond"]
 
 _LEAST = 8  # reached states that are needed
+_TRIES = 200  # steps that show which numbers can change
 
 
-def drawable(states: Sequence[Any]) -> BoolArray | None:
+def moving(prober: Prober, pairs: Sequence[Pair]) -> BoolArray | None:
+    """Which floating-point numbers of a state a step can change; the rest, such as a goal, only a reset does."""
+    found: BoolArray | None = None
+    for pair in pairs[:: max(1, len(pairs) // _TRIES)][:_TRIES]:
+        prober.place(pair.state, int(prober.rng.integers(SEEDS)))
+        step_env(prober.env, pair.action)
+        before, after = floats_of(pair.state), floats_of(prober.access.get(prober.env))
+        if before.size == after.size:
+            moved = before != after
+            found = moved if found is None else found | moved if found.size == moved.size else None
+    return found
+
+
+def drawable(states: Sequence[Any], moves: BoolArray | None) -> BoolArray | None:
     """Which of the floating-point numbers of a state may be drawn; None if there are none, or they are not alike."""
     rows = [floats_of(state) for state in states]
     if len(rows) < _LEAST or not rows[0].size or len({row.size for row in rows}) != 1:
@@ -33,6 +47,8 @@ def drawable(states: Sequence[Any]) -> BoolArray | None:
         whole = np.all(table == np.round(table), axis=0)
     varies = np.any(table != table[0], axis=0) & np.all(np.isfinite(table), axis=0)
     free = varies & ~whole
+    if moves is not None and moves.size == free.size:
+        free &= moves
     return free if free.any() else None
 
 
@@ -46,12 +62,14 @@ def labels_of(env: Any) -> range | None:
     return range(int(space.start), int(space.start + space.n))
 
 
-def declared_states(states: Sequence[Any], described: Numbers, rng: np.random.Generator) -> Iterator[Any]:
+def declared_states(
+    states: Sequence[Any], moves: BoolArray | None, described: Numbers, rng: np.random.Generator
+) -> Iterator[Any]:
     """States without end that the observation space declares: reached ones, with bounded numbers drawn over the bounds.
 
     Every other one lies near the bounds. Only for environments whose observation is their state.
     """
-    free = drawable(states)
+    free = drawable(states, moves)
     if free is None or described.low.size != free.size or numbers(states[0]).size != free.size:
         return
     bounded = described.bounded & free
@@ -66,12 +84,12 @@ def declared_states(states: Sequence[Any], described: Numbers, rng: np.random.Ge
         yield _filled(states[base], np.where(some, drawn, table[base]))
 
 
-def states_beyond(states: Sequence[Any], rng: np.random.Generator) -> Iterator[Any]:
+def states_beyond(states: Sequence[Any], moves: BoolArray | None, rng: np.random.Generator) -> Iterator[Any]:
     """States without end near and beyond the reached ones; nobody says that they can be reached.
 
     In turn: numbers of different states put together; a state moved at random; a state moved outwards.
     """
-    free = drawable(states)
+    free = drawable(states, moves)
     if free is None:
         return
     table = np.stack([floats_of(state) for state in states])
