@@ -1,4 +1,4 @@
-"""Canonical forms: constant on orbits, idempotent, and actions carried in the right direction (trap T11)."""
+"""Canonical forms: constant on orbits, idempotent, and actions carried in the right direction."""
 
 import itertools
 
@@ -130,7 +130,7 @@ def test_sign_flip_of_vector_actions_and_bad_input() -> None:
 
 
 def test_translation_is_a_left_action_and_moves_board_and_agent_alike() -> None:
-    """T11: (g·b)(c) = b(c − g) requires q → q + g; with b(c + g) the agent would have to go the other way."""
+    """(g·b)(c) = b(c − g) requires q → q + g; with b(c + g) the agent would have to go the other way."""
     n = 7
     x = observe(initial(RingSpec(n), seeds=3, episodes=0))[0]
     for g, c in itertools.product(range(n), range(n)):

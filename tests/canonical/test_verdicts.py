@@ -5,12 +5,12 @@ import json
 import gymnasium as gym
 import numpy as np
 import pytest
+from tests.canonical import cases
+from tests.canonical.cases import MIRROR
 
 from burnside.canonical import EnvSymmetry, check_symmetry, known
 from burnside.canonical.checking.rates import failure_bound, samples_needed
 from burnside.errors import InvalidParameter
-from tests.canonical import cases
-from tests.canonical.cases import MIRROR
 
 FEW = {"samples": 120, "max_failure_rate": 0.05}  # quick, and enough for a promise of 5 %
 

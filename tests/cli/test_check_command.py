@@ -104,7 +104,8 @@ def test_text_from_outside_is_printed_as_it_is(capsys: pytest.CaptureFixture[str
 
 
 def test_ctrl_c_stops_at_once() -> None:
-    code = f"import sys; from burnside.cli import main; sys.exit(main(['check', '{CASES}:TicTacToe', '--symmetry', '{CASES}:d4']))"
+    arguments = ["check", f"{CASES}:TicTacToe", "--symmetry", f"{CASES}:d4"]
+    code = f"import sys; from burnside.cli import main; sys.exit(main({arguments}))"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([p for p in sys.path if p])}
     root = Path(__file__).parents[2]
     run = subprocess.Popen(

@@ -20,6 +20,7 @@ __all__ = ["check_at_construction"]
 
 _SAMPLES = 500  # enough to certify a failure rate of 1 % at 99 % confidence
 _REMEMBERED = 64
+_OF_VECTORS = ("num_envs", "vectorization_mode", "vector_kwargs", "autoreset_mode")
 
 #: Verdicts by environment and symmetry. The symmetry is kept along, so that its identity is not given to another.
 _verdicts: OrderedDict[tuple[Any, ...], tuple[Any, EnvVerdict]] = OrderedDict()
@@ -112,7 +113,8 @@ def _copy(env: Any) -> Any:
         import gymnasium
 
         try:
-            return gymnasium.make(spec.id, **spec.kwargs) if vector else gymnasium.make(spec)
+            plain = {key: value for key, value in spec.kwargs.items() if key not in _OF_VECTORS}
+            return gymnasium.make(spec.id, **plain) if vector else gymnasium.make(spec)
         except Exception:
             pass
     raise InvalidParameter(

@@ -13,7 +13,7 @@ from typing import Any, SupportsFloat
 import numpy as np
 
 from burnside._types import AnyArray, BoolArray
-from burnside.canonical.base import Canonicalizer, largest_gap, tree_map
+from burnside.canonical.base import Canonicalizer, largest_gap, numbers, tree_map
 from burnside.canonical.checking.canonicity import acts_as_group
 from burnside.canonical.checking.tolerance import Ruler
 from burnside.canonical.construction import check_at_construction
@@ -116,6 +116,11 @@ def _as_observation(space: gym.Space[Any], x: Any) -> Any:
     if isinstance(space, gym.spaces.Box):
         return np.asarray(x, dtype=space.dtype)
     return x
+
+
+def _size(x: Any) -> float:
+    found = np.abs(numbers(x))
+    return 1.0 + float(np.max(found, initial=0.0, where=np.isfinite(found)))
 
 
 def _claimed(canonicalizer: Any, symmetry: Any) -> Any:
@@ -226,6 +231,8 @@ class CanonicalVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
         try:
             found = _apply(self._safe, x, self._frames)
         except InvalidParameter as error:
+            if self._batched:
+                raise
             raise InvalidParameter(f"{error}; {self._needs_axes()}") from None
         if not self._batched:
             frames = None if self._frames is None else 0
@@ -233,7 +240,7 @@ class CanonicalVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
                 alone, _ = _apply(self._safe, tree_map(lambda leaf, i=i: leaf[i], x), frames)
                 try:
                     row = tree_map(lambda leaf, i=i: np.asarray(leaf)[i], found[0])
-                    same = np.shape(found[1])[:1] == (self.num_envs,) and largest_gap(row, alone) <= 1e-5
+                    same = np.shape(found[1])[:1] == (self.num_envs,) and largest_gap(row, alone) <= 1e-5 * _size(alone)
                 except (IndexError, KeyError, TypeError):
                     same = False
                 if not same:

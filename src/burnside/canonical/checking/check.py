@@ -203,7 +203,9 @@ class _Check:
         self.actions = Actions(env.action_space, rng)
         self.coverage, self.explored = Coverage(), Coverage()
         self.found: list[Visit] = []
-        self.visits = choose_visits(walk(env, self.access, self.actions, rng), options.samples, rng, self.coverage)
+        self.longest = max(50, options.samples // 2)  # so that even one that never ends is begun several times
+        visits = walk(env, self.access, self.actions, rng, longest=self.longest)
+        self.visits = choose_visits(visits, options.samples, rng, self.coverage)
         self.described = describe(env, self.visits[0].pair.observation, names)
         self.ruler = self._ruler()
         self.deviations = Deviations(self.described.names)
@@ -468,7 +470,7 @@ class _Check:
         return Stratum(WALK, self._places(self.visits))
 
     def _followed(self) -> Stratum:
-        visits = walk(self.env, self.access, self.actions, self.rng, self.policy)
+        visits = walk(self.env, self.access, self.actions, self.rng, self.policy, self.longest)
         self.followed = Coverage()
         return Stratum(POLICY, self._places(choose_visits(visits, self.options.samples, self.rng, self.followed)))
 

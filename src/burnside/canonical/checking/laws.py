@@ -39,7 +39,7 @@ from burnside.canonical.checking.twosample import (
 )
 from burnside.errors import BurnsideError
 
-__all__ = ["POOL_DIVISIONS", "LawComparison", "Pool", "sides_of", "some_outcomes", "stages_for"]
+__all__ = ["POOL_DIVISIONS", "LawComparison", "Pool", "blamed", "sides_of", "some_outcomes", "stages_for"]
 
 # How 1 − confidence, the chance to refuse a true symmetry, is divided.
 _PLACES, _POOLED, _REPLAY = 0.5, 0.3, 0.1
@@ -167,6 +167,12 @@ def sides_of(pair: Pair, image: tuple[Any, Any]) -> FloatArray:
     return np.concatenate(found)
 
 
+def blamed(ps: dict[str, float]) -> str:
+    """The component to which a difference of the joint law is put down: the one that looks most different by itself."""
+    name = min(COMPONENTS, key=lambda part: ps.get(part, 1.0))
+    return name if ps.get(name, 1.0) < _LEVELS[0] else "dynamics"
+
+
 # ---------------------------------------------------------------------- the comparison
 
 
@@ -276,6 +282,7 @@ class LawComparison:
         stratum.tested += 1
         stratum.examined.update(name for name in COMPONENTS if name not in full)
         confirmed = False
+        ps: dict[str, float] = {}
         for count, limit in self.stages[1:]:
             if not alive:
                 break
@@ -290,7 +297,7 @@ class LawComparison:
             ps = p_values(images, others, bench.ruler, limit, bench.rng, more)
             alive = {name for name in alive if ps.get(name, 1.0) < limit}
         if alive and confirmed:
-            self._violation(place, image, stratum, alive, images, others, more)
+            self._violation(place, image, stratum, alive, ps, images, others, more)
         elif stratum.kind.refutes:
             self._deviations(images, others, frozenset())
         return True
@@ -323,12 +330,13 @@ class LawComparison:
         image: tuple[Any, Any],
         stratum: Stratum,
         groups: set[str],
+        ps: dict[str, float],
         images: Sample,
         there: Sample,
         more: FloatArray | float,
     ) -> None:
         bench = self.bench
-        parts = sorted(groups - {"joint"}, key=COMPONENTS.index) or ["dynamics"]
+        parts = sorted(groups - {"joint"}, key=COMPONENTS.index) or [blamed(ps)]
         coded = encode(images, there, bench.ruler, more)
         left, right = coded.labels[: len(images)], coded.labels[len(images) :]
         apart = total_variation(left, right)
@@ -340,7 +348,7 @@ class LawComparison:
             self._deviations(images, there, frozenset(parts))
         for part in parts:
             amount, what = self._amount(part, images, there, means, apart)
-            if groups == {"joint"}:
+            if groups == {"joint"} and part == "dynamics":
                 what = "observation, reward and ends are distributed differently together, each by itself alike"
             text = (
                 f"but what follows differs in {len(images)} draws on either side: {what}; here {'; '.join(here_said)}, "
@@ -439,10 +447,10 @@ class LawComparison:
         ps = again.ps()
         for name in sorted(alarmed, key=GROUPS.index):
             if ps.get(name, 1.0) < self.pool_level and (name != "joint" or not stratum.violations):
-                self._pooled_violation(name, stratum, again, places[0])
+                self._pooled_violation(name, stratum, again, places[0], blamed(ps))
 
-    def _pooled_violation(self, name: str, stratum: Stratum, pool: Pool, place: Place) -> None:
-        part = "dynamics" if name == "joint" else name
+    def _pooled_violation(self, name: str, stratum: Stratum, pool: Pool, place: Place, blame: str) -> None:
+        part = blame if name == "joint" else name
         names = self.bench.described.names
         k = pool.worst()
         what = {"dynamics": names[k] if k < len(names) else f"number {k}", "reward": "the reward"}.get(name, name)

@@ -22,7 +22,8 @@ __all__ = ["Gap", "Ruler", "fit_scales", "lattice_of", "nudged", "typical"]
 
 _NOISE = 64 * 2.0**-52  # variation below this, relative to the number, is none
 _LARGE = 2 * 10**7  # numbers that are looked at to find the scales
-_DOUBT = 1e-4  # times tol: differences this small beside the largest number may be those of a solver
+_DOUBT = 1e-4  # times tol: numbers this small beside the largest one may be the errors of a solver
+_REWARD_DOUBT = 1e-7  # the same for rewards, which are single numbers
 _GRID = 0.5  # if fewer values of a number than this share are different, the number lives on a grid
 
 
@@ -182,15 +183,17 @@ class Ruler:
         return found
 
     def doubtful(self, gap: Gap, one: Outcome, other: Outcome) -> bool:
-        """Whether all that differs is tiny beside the largest number: a solver's error rather than a violation."""
+        """Whether all that differs are numbers that vary by next to nothing beside the largest: a solver's errors."""
         if gap.observation is None or gap.terminated or gap.truncated:
             return False
         both = np.abs(np.concatenate([numbers(one.observation), numbers(other.observation)]))
         largest = float(np.max(both, initial=0.0, where=np.isfinite(both)))
-        limit = _DOUBT * self.tol
-        small = not gap.excess.any() or float(np.max(gap.observation[gap.excess])) <= limit * largest
-        reward = max(abs(one.reward), abs(other.reward))
-        return small and (not gap.reward_excess or (np.isfinite(reward) and gap.reward <= limit * reward))
+        limit = _DOUBT * self.tol * largest
+        scale = self.scale if self.fits(gap.excess.size) else np.zeros(gap.excess.size)
+        small = bool(np.all((gap.observation <= limit) & (scale <= limit), where=gap.excess))
+        least = _REWARD_DOUBT * self.tol * max(abs(one.reward), abs(other.reward))
+        paid = not gap.reward_excess or (gap.reward <= least and self.reward_scale <= least)
+        return small and paid and np.isfinite(gap.reward)
 
     def relative(self, apart: FloatArray) -> FloatArray:
         """Differences in units of the scales; where a number never varied, of its own."""

@@ -83,12 +83,13 @@ def walk(
     actions: Actions,
     rng: np.random.Generator,
     policy: Callable[[Any], Any] | None = None,
+    longest: int = 1000,
 ) -> Iterator[Visit]:
     """Every step of episodes, without end.
 
     Half of the episodes are played with uniformly random actions; in the others an action is kept for a while, or
     nearly always, because chance alone goes nowhere in many environments. With a policy, half follow it and half
-    leave it now and then.
+    leave it now and then. An episode that does not end is left after the longest number of steps.
     """
     episode = 0
     while True:
@@ -102,7 +103,7 @@ def walk(
             outcome = step_env(env, pair.action)
             elapsed += 1
             yield (visit := Visit(pair, outcome, elapsed))
-            if visit.over or (cut and rng.random() < _CUT):
+            if visit.over or elapsed >= longest or (cut and rng.random() < _CUT):
                 break
             seen = outcome.observation
         episode += 1
