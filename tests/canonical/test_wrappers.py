@@ -1,5 +1,7 @@
 """Wrappers: the same returns as without, undo with the right element, autoreset, frame stacks, augmentation."""
 
+from dataclasses import replace
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -19,7 +21,7 @@ from burnside.canonical import (
     known,
 )
 from burnside.canonical.base import equal
-from burnside.errors import InvalidAction, InvalidParameter
+from burnside.errors import InvalidAction, InvalidParameter, NotVerified
 from burnside.groups import Action, Group
 
 
@@ -87,7 +89,7 @@ def test_canonical_ring(name: str, n: int) -> None:
 
 
 def test_actions_are_undone_with_the_element_of_the_observation_acted_on() -> None:
-    """Here the right and the wrong element nearly always differ."""
+    """Not with that of the observation that follows. Here the right and the wrong element nearly always differ."""
     inside = Clock()
     env = CanonicalEnv(inside, form())
     rng = np.random.default_rng(1)
@@ -329,3 +331,145 @@ def test_a_form_for_another_number_of_actions_is_refused() -> None:
         CanonicalEnv(gym.make("CartPole-v1"), SignFlip([-1] * 4, actions=[1, 0, 2]))
     with pytest.raises(InvalidParameter, match="moves 3 actions"):
         CanonicalVectorEnv(gym.make_vec("CartPole-v1", num_envs=2), SignFlip([-1] * 4, actions=[1, 0, 2]))
+
+
+# ---------------------------------------------------------------------- errors in a sentence
+
+MIRROR = known.cartpole_reflection()
+
+
+def test_a_form_for_other_actions_is_refused_at_once() -> None:
+    pendulum, cart = gym.make("Pendulum-v1"), gym.make("CartPole-v1")
+    for wrong in (SignFlip([-1] * 3, actions=[1, 0]), form(5)):
+        with pytest.raises(InvalidParameter, match="numbered actions, but the actions of the environment are Box"):
+            CanonicalEnv(pendulum, wrong)
+    with pytest.raises(InvalidParameter, match="vectors of 1 numbers, but the actions of the environment are Discrete"):
+        CanonicalEnv(cart, SignFlip([-1] * 4, action_signs=[-1]))
+    with pytest.raises(InvalidParameter, match="vectors of 2 numbers"):
+        CanonicalEnv(pendulum, SignFlip([1, -1, -1], action_signs=[-1, -1]))
+    CanonicalEnv(pendulum, SignFlip([1, -1, -1], action_signs=[-1])).reset(seed=0)
+
+
+def test_a_symmetry_is_taken_for_its_form() -> None:
+    env = CanonicalEnv(gym.make("CartPole-v1"), MIRROR)
+    assert env.form is MIRROR.canonicalizer and env.reset(seed=1)[0][2] >= 0
+    assert CanonicalVectorEnv(gym.make_vec("CartPole-v1", num_envs=2), MIRROR).form is MIRROR.canonicalizer
+    bare = EnvSymmetry([-1], lambda g, x: -x, lambda g, a: 1 - a, name="bare")
+    with pytest.raises(InvalidParameter, match="the symmetry bare has no canonical form"):
+        CanonicalEnv(gym.make("CartPole-v1"), bare)
+
+
+def test_actions_of_the_wrong_kind() -> None:
+    clock = CanonicalEnv(Clock(), form())
+    clock.reset(seed=0)
+    for action in (0.5, np.array([0.5]), -1, 7, "left", None):
+        with pytest.raises((InvalidAction, InvalidParameter), match=r"action|undo"):
+            clock.step(action)
+    cart = CanonicalEnv(gym.make("CartPole-v1"), MIRROR)
+    cart.reset(seed=0)
+    for action in (0.5, 2, np.zeros(2)):
+        with pytest.raises((InvalidAction, InvalidParameter), match="action"):
+            cart.step(action)
+
+
+class OneAtATime(SignFlip):
+    """A form that was written for one observation."""
+
+    def __call__(self, x):
+        g = -1 if x[2] < 0 else 1
+        return self.act(g, x), g
+
+
+class FirstOnly(SignFlip):
+    """A form that treats a batch like its first row, without complaint."""
+
+    def __call__(self, x):
+        _, g = super().__call__(x)
+        g = np.broadcast_to(np.asarray(g).ravel()[0], np.shape(g))
+        return self.act(g, x), g
+
+
+@pytest.mark.parametrize("kind", [OneAtATime, FirstOnly])
+def test_a_form_for_one_observation_in_a_vector_environment(kind) -> None:
+    wrong = kind([-1] * 4, actions=[1, 0], order=[2, 3, 0, 1])
+    CanonicalEnv(gym.make("CartPole-v1"), wrong).reset(seed=0)
+    envs = CanonicalVectorEnv(gym.make_vec("CartPole-v1", num_envs=4), wrong)
+    with pytest.raises(InvalidParameter, match="leading axis"):
+        envs.reset(seed=3)
+
+
+# ---------------------------------------------------------------------- check=True
+
+
+def test_false_symmetries_are_refused_at_construction() -> None:
+    wrong = replace(MIRROR, act_on_action=lambda g, a: a, canonicalizer=SignFlip([-1] * 4, actions=[0, 1]))
+    for make in (
+        lambda: CanonicalEnv(gym.make("CartPole-v1"), wrong, check=True),
+        lambda: CanonicalVectorEnv(gym.make_vec("CartPole-v1", num_envs=2), wrong, check=True),
+        lambda: CanonicalVectorEnv(gym.vector.SyncVectorEnv([lambda: gym.make("CartPole-v1")] * 2), wrong, check=True),
+        lambda: AugmentedEnv(gym.make("CartPole-v1"), wrong, check=True),
+    ):
+        with pytest.raises(NotVerified, match="is not a symmetry of"):
+            make()
+    CanonicalEnv(gym.make("CartPole-v1"), wrong)  # silently, without
+
+
+def test_the_check_leaves_the_environment_alone_and_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    from burnside.canonical import construction
+
+    calls = []
+    real = construction.check_symmetry
+    monkeypatch.setattr(construction, "check_symmetry", lambda *a, **k: calls.append(1) or real(*a, **k))
+    reflection = known.cartpole_reflection()
+
+    def play(**options):
+        env = gym.make("CartPole-v1")
+        env.action_space.seed(3)
+        first, _ = env.reset(seed=5)
+        np.random.seed(1)  # noqa: NPY002
+        wrapped = CanonicalEnv(env, reflection, **options)
+        drawn = float(np.random.random())  # noqa: NPY002
+        rest = [env.step(env.action_space.sample())[0].tolist() for _ in range(5)]
+        return first.tolist(), rest, drawn, wrapped.unwrapped.np_random.random()
+
+    assert play() == play(check=True) == play(check=True)
+    assert len(calls) == 1, "once for this environment and this symmetry"
+    AugmentedEnv(gym.make("CartPole-v1", max_episode_steps=50), reflection, check=True)
+    assert len(calls) == 2
+
+
+def test_what_cannot_be_decided_gives_a_warning() -> None:
+    pendulum = EnvSymmetry(
+        [-1],
+        lambda g, x: (np.array([1, -1, -1]) * x).astype(np.float32),
+        lambda g, a: -a,
+        elements=[1, -1],
+        inverse=lambda g: g,
+        name="mirror",
+    )
+    acting = replace(
+        pendulum,
+        act_on_observation=lambda g, x: (np.array([1, g, g]) * x).astype(np.float32),
+        act_on_action=lambda g, a: g * a,
+    )
+    with pytest.warns(UserWarning, match="could not be decided whether mirror"):
+        AugmentedEnv(gym.make("Pendulum-v1"), acting, check=True)
+
+
+def test_a_check_needs_the_whole_symmetry() -> None:
+    with pytest.raises(InvalidParameter, match="needs the whole symmetry"):
+        CanonicalEnv(gym.make("CartPole-v1"), MIRROR.canonicalizer, check=True)
+    CanonicalEnv(gym.make("CartPole-v1"), MIRROR.canonicalizer, symmetry=MIRROR, check=True)
+
+    class Stuck(Clock):
+        def __deepcopy__(self, memo):
+            raise TypeError("no copies")
+
+    with pytest.raises(InvalidParameter, match="neither be copied nor made anew"):
+        CanonicalEnv(Stuck(), turns(), check=True)
+
+
+def test_declared_symmetries_are_checked_too() -> None:
+    CanonicalEnv(gym.make("burnside/Ring1D-v0", n=5), check=True)
+    stack = FrameStackObservation(gym.make("CartPole-v1"), 3)
+    CanonicalEnv(stack, MIRROR, stacked=True, check=True)

@@ -124,7 +124,7 @@ def test_spaces_that_fit(found: Declaration, name: str) -> None:
 def test_classic_control_is_symmetric(found: Declaration, name: str) -> None:
     from burnside.canonical import check_symmetry
 
-    verdict = check_symmetry(name, found, samples=150, tol=1e-5)
+    verdict = check_symmetry(name, found, samples=150, tol=1e-5, max_failure_rate=0.05)
     assert verdict.ok and verdict.method == "deterministic" and verdict.canonical_checked > 100
 
 
@@ -132,7 +132,7 @@ def test_a_wrong_declaration_is_refuted() -> None:
     from burnside.canonical import check_symmetry
 
     wrong = Declaration("mirror", "- - - -", "labels 0,1")
-    assert not check_symmetry("CartPole-v1", wrong, samples=50).ok
+    assert check_symmetry("CartPole-v1", wrong, samples=50).verdict == "refuted"
 
 
 def test_walker_is_symmetric_since_version_5() -> None:
@@ -141,12 +141,12 @@ def test_walker_is_symmetric_since_version_5() -> None:
 
     env = gym.make("Walker2d-v5")
     WALKER.check_spaces(env.observation_space, env.action_space)
-    assert check_symmetry(env, WALKER, samples=60, tol=1e-6).ok
+    assert check_symmetry(env, WALKER, samples=60, tol=1e-6, max_failure_rate=0.1).ok
     wrong = Declaration(
         "mirror", str(WALKER.observation), "0,1,2,3,4,5", state=WALKER.state,
         get_state=WALKER.get_state, set_state=WALKER.set_state,
     )  # fmt: skip
-    assert not check_symmetry(env, wrong, samples=60, tol=1e-6).ok
+    assert check_symmetry(env, wrong, samples=60, tol=1e-6).verdict == "refuted"
 
 
 def test_reacher_turns_as_a_whole() -> None:
@@ -165,7 +165,7 @@ def test_reacher_turns_as_a_whole() -> None:
     )
     env = gym.make("Reacher-v5")
     reacher.check_spaces(env.observation_space, env.action_space)
-    assert check_symmetry(env, reacher, samples=60, tol=1e-6).ok
+    assert check_symmetry(env, reacher, samples=60, tol=1e-6, max_failure_rate=0.1).ok
 
 
 def test_the_legs_of_ant_go_round() -> None:
@@ -187,7 +187,8 @@ def test_the_legs_of_ant_go_round() -> None:
             set_state=lambda env, s: env.unwrapped.set_state(*s),
         )
         ant.check_spaces(env.observation_space, env.action_space)
-        assert check_symmetry(env, ant, samples=40, tol=1e-5).ok is holds
+        verdict = check_symmetry(env, ant, samples=50, tol=1e-5, max_failure_rate=0.1)
+        assert verdict.verdict == ("holds" if holds else "refuted")
 
 
 def test_the_wrappers_of_today_take_it() -> None:

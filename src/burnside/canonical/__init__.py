@@ -5,10 +5,8 @@ of App. C, :class:`LexMin`, :class:`SmallestLabel`, :class:`SignFlip`, and :clas
 the wrappers (:class:`CanonicalEnv`, :class:`CanonicalVectorEnv`, :class:`AugmentedEnv`), :class:`EnvSymmetry` (a group
 acting on an environment), :func:`check_symmetry`, and ready-made symmetries in :mod:`burnside.canonical.known`.
 
-The check is made of ``check`` (the verdict), ``tables`` (environments with a table), ``invariance`` (sampling),
-``twosample`` (are two samples of one law?), ``reproduction`` (does setting a state bring back what was seen?),
-``canonicity`` (forms, undo, group laws), ``access`` (states and steps), ``guard`` (what the user's code raises) and
-``findings`` (what was counted, and the worst of it).
+The check lives in the folder ``checking``; ``guard`` (what the user's code raises) serves it and the wrappers, and
+``construction`` is the check that a wrapper makes when it is made.
 
 It may import ``burnside.envs`` and what lies below. Gymnasium is the extra ``envs``; the forms work without it.
 """
@@ -18,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from burnside.canonical.base import Canonicalizer
-from burnside.canonical.check import EnvVerdict, check_symmetry
+from burnside.canonical.checking import EnvVerdict, check_symmetry
 from burnside.canonical.forms import LexMin, SignFlip, SmallestLabel
 from burnside.canonical.frames import FrameForm, planar_frames, pose_frames
 from burnside.canonical.symmetry import EnvSymmetry

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
+from functools import lru_cache
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -15,7 +16,7 @@ __all__ = [
     "largest_gap",
     "leaves",
     "numbers",
-    "size_of",
+    "precision",
     "standard",
     "structure",
     "tree_map",
@@ -96,7 +97,9 @@ def structure(x: Any, values: bool = False) -> Hashable:
     >>> structure({"b": 1, "a": [2, 3]}) == structure({"a": np.zeros(2), "b": 7.0})
     True
     """
-    found = standard(x)
+    if type(x) is int:
+        return ()
+    found = x if type(x) is np.ndarray else standard(x)
     if isinstance(found, dict):
         return "dict", tuple((str(key), structure(value, values)) for key, value in found.items())
     if isinstance(found, tuple):
@@ -112,18 +115,31 @@ def numbers(x: Any) -> FloatArray:
     >>> numbers({"b": True, "a": [2, 3]})
     array([2., 3., 1.])
     """
+    if type(x) is np.ndarray and x.dtype.kind in "biuf":  # most observations
+        return x.ravel().astype(np.float64)
+    if type(x) is int:
+        return np.array([x], dtype=np.float64)
     parts = [leaf.ravel().astype(np.float64) for leaf in leaves(x) if _is_number(leaf)]
     return np.concatenate(parts) if parts else np.empty(0)
 
 
-def size_of(x: Any) -> float:
-    """The largest finite number of an observation, and at least 1: what a tolerance is relative to.
+def precision(x: Any) -> FloatArray:
+    """The relative rounding error of every number of an observation: that of its type, 0 for integers.
 
-    >>> size_of({"a": [-3, np.inf]}), size_of("text")
-    (3.0, 1.0)
+    >>> precision({"a": np.float32([1, 2]), "b": 3}).round(9)
+    array([1.19e-07, 1.19e-07, 0.00e+00])
     """
-    found = np.abs(numbers(x))
-    return float(np.max(found, initial=1.0, where=np.isfinite(found)))
+    if type(x) is np.ndarray and x.dtype.kind in "biuf":
+        return np.full(x.size, _epsilon(x.dtype))
+    if type(x) is int:
+        return np.zeros(1)
+    parts = [np.full(leaf.size, _epsilon(leaf.dtype)) for leaf in leaves(x) if _is_number(leaf)]
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+@lru_cache(maxsize=64)
+def _epsilon(dtype: Any) -> float:
+    return float(np.finfo(dtype).eps) if dtype.kind == "f" else 0.0
 
 
 def largest_gap(x: Any, y: Any) -> float:

@@ -15,7 +15,7 @@ from burnside._types import AnyArray, ArrayLike, IntArray
 from burnside.errors import InvalidAction, InvalidParameter
 from burnside.groups import Action
 
-__all__ = ["LexMin", "SignFlip", "SmallestLabel"]
+__all__ = ["LexMin", "SignFlip", "SmallestLabel", "numbered"]
 
 
 def _same_group(one: Action, other: Action) -> None:
@@ -23,6 +23,19 @@ def _same_group(one: Action, other: Action) -> None:
         raise InvalidAction(
             f"these are actions of different groups, {one.group.name} and {other.group.name}: build both from one Group"
         )
+
+
+def numbered(action: ArrayLike, count: int) -> IntArray:
+    """Actions as indices, if they are numbers 0…count − 1.
+
+    >>> numbered(1.5, 3)
+    Traceback (most recent call last):
+    burnside.errors.InvalidAction: actions are whole numbers 0…2 here, got 1.5
+    """
+    found = np.asarray(action)
+    if found.dtype.kind not in "iu" or (found.size and not (found.min() >= 0 and found.max() < count)):
+        raise InvalidAction(f"actions are whole numbers 0…{count - 1} here, got {action!r:.80}")
+    return found
 
 
 class _Finite:
@@ -37,10 +50,7 @@ class _Finite:
 
     def undo(self, action: ArrayLike, g: ArrayLike) -> Any:
         """The action ``g⁻¹·ā``."""
-        chosen = np.asarray(action)
-        if chosen.size and not (chosen.min() >= 0 and chosen.max() < self.on_actions.size):
-            raise InvalidAction(f"actions are numbered 0…{self.on_actions.size - 1}, got {action!r:.80}")
-        return self._action_inverse[np.asarray(g), chosen]
+        return self._action_inverse[np.asarray(g), numbered(action, self.on_actions.size)]
 
 
 class LexMin(_Finite):
@@ -153,12 +163,18 @@ class SignFlip:
         self.actions = None if actions is None else np.asarray(actions)
         self.action_signs = None if action_signs is None else _signs(action_signs, "action_signs")
         if self.actions is not None and (
-            sorted(self.actions.tolist()) != list(range(self.actions.size))
+            self.actions.dtype.kind not in "iu"
+            or self.actions.ndim != 1
+            or sorted(self.actions.tolist()) != list(range(self.actions.size))
             or not np.array_equal(self.actions[self.actions], np.arange(self.actions.size))
         ):
             raise InvalidAction(f"actions must be a permutation that is its own inverse, got {actions!r:.80}")
         self.order = np.flatnonzero(self.signs < 0) if order is None else np.asarray(order)
-        if not np.isin(self.order, np.flatnonzero(self.signs < 0)).all() or not self.order.size:
+        if (
+            self.order.dtype.kind not in "iu"
+            or not np.isin(self.order, np.flatnonzero(self.signs < 0)).all()
+            or not self.order.size
+        ):
             raise InvalidParameter("only entries that change sign can decide: name some of those with sign −1 in order")
 
     def __call__(self, x: ArrayLike) -> tuple[AnyArray, AnyArray]:
@@ -175,14 +191,24 @@ class SignFlip:
     def act(self, g: ArrayLike, x: ArrayLike) -> AnyArray:
         """The vector ``g·x``."""
         vector = np.asarray(x)
+        if vector.dtype.kind not in "if":
+            raise InvalidParameter(f"observations of type {vector.dtype} have no sign to change: convert them first")
+        if vector.shape[-1:] != self.signs.shape:
+            raise InvalidParameter(f"need {self.signs.size} entries on the last axis, got shape {vector.shape}")
         return np.where((np.asarray(g) < 0)[..., None], vector * self.signs.astype(vector.dtype), vector)
 
     def act_on_action(self, g: ArrayLike, action: ArrayLike) -> Any:
         """The action ``g·a``, which is also ``g⁻¹·a``: a reflection is its own inverse."""
-        chosen, reflect = np.asarray(action), np.asarray(g) < 0
+        reflect = np.asarray(g) < 0
         if self.actions is not None:
-            return np.where(reflect, self.actions[chosen], chosen)
+            index = numbered(action, self.actions.size)
+            return np.where(reflect, self.actions[index], index)
         assert self.action_signs is not None
+        chosen = np.asarray(action)
+        if chosen.dtype.kind not in "if" or chosen.shape[-1:] != self.action_signs.shape:
+            raise InvalidAction(
+                f"actions are vectors of {self.action_signs.size} numbers here (action_signs), got {action!r:.80}"
+            )
         return np.where(reflect[..., None], chosen * self.action_signs.astype(chosen.dtype), chosen)
 
     def undo(self, action: ArrayLike, g: ArrayLike) -> Any:

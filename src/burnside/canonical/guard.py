@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from burnside.canonical.base import Canonicalizer
 from burnside.canonical.symmetry import EnvSymmetry
 from burnside.errors import BurnsideError, InvalidParameter
@@ -36,13 +38,31 @@ def theirs(what: str, function: Callable[..., Any], *arguments: Any, **options: 
 def _guard(what: str, function: Callable[..., Any] | None) -> Any:
     if function is None:
         return None
-    return lambda *arguments, **options: theirs(what, function, *arguments, **options)
+    return lambda *arguments: theirs(what, function, *arguments)
+
+
+def _guard_action(what: str, function: Callable[[Any, Any], Any] | None) -> Any:
+    """The same for ``(g, x) → g·x``, which may write into the x it gets."""
+    if function is None:
+        return None
+    return lambda g, x: theirs(what, function, g, _own(x))
+
+
+def _own(x: Any) -> Any:
+    if isinstance(x, np.ndarray):
+        return x.copy()
+    return {key: _own(value) for key, value in x.items()} if type(x) is dict else x
 
 
 def guarded(symmetry: EnvSymmetry) -> EnvSymmetry:
     """The same symmetry, whose functions fail with one sentence."""
-    names = ("act_on_observation", "act_on_action", "get_state", "set_state", "act_on_state", "inverse")
-    return replace(symmetry, **{name: _guard(f"{name} of {symmetry.name}", getattr(symmetry, name)) for name in names})
+    found: dict[str, Any] = {}
+    for guard, names in (
+        (_guard_action, ("act_on_observation", "act_on_action", "act_on_state")),
+        (_guard, ("get_state", "set_state", "inverse")),
+    ):
+        found |= {name: guard(f"{name} of {symmetry.name}", getattr(symmetry, name)) for name in names}
+    return replace(symmetry, **found)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Gymnasium wrappers that put a canonical form, or a random group element, between an environment and any learner.
 
 The action a learner chooses refers to the canonical observation *it was shown*. It is therefore undone with the group
-element of that observation, never with that of the one that follows; the element is computed from the
-observation each time, so that autoresets need no special care.
+element of that observation, never with that of the one that follows; the element is computed from the observation each
+time, so that autoresets need no special care.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from typing import Any, SupportsFloat
 import numpy as np
 
 from burnside._types import AnyArray, BoolArray
-from burnside.canonical.base import Canonicalizer, tree_map
-from burnside.canonical.canonicity import acts_as_group
-from burnside.canonical.guard import guarded
+from burnside.canonical.base import Canonicalizer, largest_gap, numbers, tree_map
+from burnside.canonical.checking.canonicity import acts_as_group
+from burnside.canonical.checking.tolerance import Ruler
+from burnside.canonical.construction import check_at_construction
+from burnside.canonical.guard import GuardedForm, guarded
 from burnside.canonical.symmetry import EnvSymmetry, as_symmetry
 from burnside.errors import InvalidAction, InvalidParameter, MissingExtra
 
@@ -28,7 +30,8 @@ except ImportError:  # pragma: no cover - the whole module rests on it
 __all__ = ["AugmentedEnv", "CanonicalEnv", "CanonicalVectorEnv"]
 
 
-def _declared(env: Any, canonicalizer: Canonicalizer | None) -> Canonicalizer:
+def _declared(env: Any, canonicalizer: Any) -> Canonicalizer:
+    """The canonical form that is given, that of the symmetry that is given, or the one the environment declares."""
     if canonicalizer is None:
         canonicalizer = getattr(env.unwrapped, "canonicalizer", None) or _of_members(env)
         if canonicalizer is None:
@@ -36,17 +39,50 @@ def _declared(env: Any, canonicalizer: Canonicalizer | None) -> Canonicalizer:
                 f"{env} declares no canonical form: pass one, as in CanonicalEnv(env, canonicalizer), or give the "
                 "environment an attribute 'canonicalizer'"
             )
+    if _is_symmetry(canonicalizer):
+        symmetry = as_symmetry(canonicalizer)
+        if symmetry.canonicalizer is None:
+            raise InvalidParameter(
+                f"the symmetry {symmetry.name} has no canonical form: give EnvSymmetry(…, canonicalizer=…), or use "
+                "AugmentedEnv, which needs none"
+            )
+        canonicalizer = symmetry.canonicalizer
     if not isinstance(canonicalizer, Canonicalizer):
         raise InvalidParameter(
             f"a {type(canonicalizer).__name__} is no canonicalizer: it must be callable and have act and undo "
             "(see burnside.canonical.Canonicalizer)"
         )
-    space, moved = getattr(env, "single_action_space", env.action_space), getattr(canonicalizer, "actions", None)
-    if isinstance(space, gym.spaces.Discrete) and isinstance(moved, np.ndarray) and moved.size != space.n:
-        raise InvalidParameter(
-            f"the canonical form moves {moved.size} actions, the environment has {space.n}: give it all of them"
-        )
+    _fits_actions(getattr(env, "single_action_space", env.action_space), canonicalizer)
     return canonicalizer
+
+
+def _is_symmetry(found: Any) -> bool:
+    """Whether an object is a symmetry, with generators, and not itself a canonical form."""
+    names = ("generators", "act_on_observation", "act_on_action")
+    return not isinstance(found, Canonicalizer) and all(hasattr(found, name) for name in names)
+
+
+def _fits_actions(space: Any, form: Any) -> None:
+    """A form that moves numbered actions needs as many of them; one that changes signs needs vectors of that length."""
+    moved, signs = getattr(form, "actions", None), getattr(form, "action_signs", None)
+    on_actions = getattr(form, "on_actions", None)
+    count = moved.size if isinstance(moved, np.ndarray) else getattr(on_actions, "size", None)
+    if isinstance(count, int):
+        if not isinstance(space, gym.spaces.Discrete):
+            raise InvalidParameter(
+                f"the canonical form moves {count} numbered actions, but the actions of the environment are {space}: "
+                "say how the group acts on these (for SignFlip by action_signs)"
+            )
+        if count != space.n or space.start != 0:
+            raise InvalidParameter(
+                f"the canonical form moves {count} actions, the environment has {space.n}"
+                f"{f', numbered from {space.start}' if space.start else ''}: give it all of them"
+            )
+    if isinstance(signs, np.ndarray) and (not isinstance(space, gym.spaces.Box) or space.shape[-1:] != signs.shape):
+        raise InvalidParameter(
+            f"the canonical form changes signs of actions that are vectors of {signs.size} numbers, but the actions of "
+            f"the environment are {space}"
+        )
 
 
 def _of_members(env: Any) -> Canonicalizer | None:
@@ -55,7 +91,7 @@ def _of_members(env: Any) -> Canonicalizer | None:
     return getattr(inside[0].unwrapped, "canonicalizer", None) if inside else None
 
 
-def _apply(form: Canonicalizer, x: Any, frames: int | None) -> tuple[Any, Any]:
+def _apply(form: GuardedForm, x: Any, frames: int | None) -> tuple[Any, Any]:
     """Canonical observation and g; ``frames`` is the axis of a frame stack, all of which share the latest one's g."""
     if frames is None:
         return form(x)
@@ -65,7 +101,12 @@ def _apply(form: Canonicalizer, x: Any, frames: int | None) -> tuple[Any, Any]:
 
 def _as_action(space: gym.Space[Any], action: Any) -> Any:
     """A plain integer for a discrete space, whose environments may use it as the key of a dictionary."""
-    return int(action) if isinstance(space, gym.spaces.Discrete) else action
+    if not isinstance(space, gym.spaces.Discrete):
+        return action
+    found = np.asarray(action)
+    if found.size != 1 or found.dtype.kind not in "biuf" or found.item() != int(found.item()):
+        raise InvalidAction(f"an action of {space} is a whole number, got {action!r:.80}")
+    return int(found.item())
 
 
 def _as_observation(space: gym.Space[Any], x: Any) -> Any:
@@ -75,6 +116,18 @@ def _as_observation(space: gym.Space[Any], x: Any) -> Any:
     if isinstance(space, gym.spaces.Box):
         return np.asarray(x, dtype=space.dtype)
     return x
+
+
+def _size(x: Any) -> float:
+    found = np.abs(numbers(x))
+    return 1.0 + float(np.max(found, initial=0.0, where=np.isfinite(found)))
+
+
+def _claimed(canonicalizer: Any, symmetry: Any) -> Any:
+    """The symmetry to be checked: the one that is given, in either place."""
+    if symmetry is not None:
+        return symmetry
+    return canonicalizer if _is_symmetry(canonicalizer) else None
 
 
 class CanonicalEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
@@ -88,8 +141,13 @@ class CanonicalEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorA
         canonicalizer: its canonical form; None: the one that ``env.unwrapped.canonicalizer`` declares.
         stacked: observations are frame stacks (``FrameStackObservation``), the latest frame last: all frames are moved
             by the group element of the latest.
+        symmetry: what the form belongs to, for the check; default what is given as ``canonicalizer``, if that is an
+            :class:`EnvSymmetry`, or what the environment declares.
+        check: check the symmetry first, on a copy of the environment, with :func:`check_symmetry`. One that does not
+            hold is refused, one that could not be decided gives a warning. The answer is remembered.
 
-    The element in use is in ``info["group_element"]``.
+    The element in use is in ``info["group_element"]``. A symmetry that does not hold costs returns without a word, so
+    ``check=True`` is worth its second unless you have checked before.
 
     >>> import gymnasium as gym, burnside.envs
     >>> env = CanonicalEnv(gym.make("burnside/Ring1D-v0", n=5))
@@ -99,16 +157,27 @@ class CanonicalEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorA
     """
 
     def __init__(
-        self, env: gym.Env[Any, Any], canonicalizer: Canonicalizer | None = None, *, stacked: bool = False
+        self,
+        env: gym.Env[Any, Any],
+        canonicalizer: Canonicalizer | EnvSymmetry | None = None,
+        *,
+        stacked: bool = False,
+        symmetry: EnvSymmetry | None = None,
+        check: bool = False,
     ) -> None:
-        gym.utils.RecordConstructorArgs.__init__(self, canonicalizer=canonicalizer, stacked=stacked)
+        gym.utils.RecordConstructorArgs.__init__(
+            self, canonicalizer=canonicalizer, stacked=stacked, symmetry=symmetry, check=check
+        )
         gym.Wrapper.__init__(self, env)
         self.form = _declared(env, canonicalizer)
+        self._safe = GuardedForm(self.form)
+        if check:
+            check_at_construction(env, _claimed(canonicalizer, symmetry), self.form)
         self._frames = 0 if stacked else None
         self._g: Any = None
 
     def _show(self, x: Any, info: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        x_bar, self._g = _apply(self.form, x, self._frames)
+        x_bar, self._g = _apply(self._safe, x, self._frames)
         return _as_observation(self.observation_space, x_bar), info | {"group_element": self._g}
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -119,7 +188,7 @@ class CanonicalEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorA
         """Undo with the element of the observation that was acted on, step, and show the next canonical form."""
         if self._g is None:
             raise InvalidAction("step was called before reset: call reset() first")
-        meant = _as_action(self.action_space, self.form.undo(action, self._g))
+        meant = _as_action(self.action_space, self._safe.undo(action, self._g))
         x, reward, terminated, truncated, info = self.env.step(meant)
         shown, info = self._show(x, info)
         return shown, reward, terminated, truncated, info
@@ -130,7 +199,7 @@ class CanonicalVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
 
     With ``SAME_STEP`` the last observation of an episode, ``info["final_obs"]``, is brought to its own canonical form.
     With ``NEXT_STEP`` the action of a resetting step is ignored by the environment, so it does not matter how it is
-    undone.
+    undone. The form must accept leading axes. ``check`` and ``symmetry`` are those of :class:`CanonicalEnv`.
 
     >>> import gymnasium as gym, burnside.envs
     >>> envs = CanonicalVectorEnv(gym.make_vec("burnside/Ring1D-v0", num_envs=3, n=5))
@@ -140,15 +209,55 @@ class CanonicalVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
     """
 
     def __init__(
-        self, env: VectorEnv[Any, Any, Any], canonicalizer: Canonicalizer | None = None, *, stacked: bool = False
+        self,
+        env: VectorEnv[Any, Any, Any],
+        canonicalizer: Canonicalizer | EnvSymmetry | None = None,
+        *,
+        stacked: bool = False,
+        symmetry: EnvSymmetry | None = None,
+        check: bool = False,
     ) -> None:
         super().__init__(env)
         self.form = _declared(env, canonicalizer)
+        self._safe = GuardedForm(self.form)
+        if check:
+            check_at_construction(env, _claimed(canonicalizer, symmetry), self.form)
         self._frames = 1 if stacked else None
         self._g: Any = None
+        self._batched = False
+
+    def _form(self, x: Any) -> tuple[Any, Any]:
+        """The form of a batch. The first time, it must be that of each of its observations."""
+        try:
+            found = _apply(self._safe, x, self._frames)
+        except InvalidParameter as error:
+            if self._batched:
+                raise
+            raise InvalidParameter(f"{error}; {self._needs_axes()}") from None
+        if not self._batched:
+            frames = None if self._frames is None else 0
+            for i in range(min(self.num_envs, 4)):
+                alone, _ = _apply(self._safe, tree_map(lambda leaf, i=i: leaf[i], x), frames)
+                try:
+                    row = tree_map(lambda leaf, i=i: np.asarray(leaf)[i], found[0])
+                    same = np.shape(found[1])[:1] == (self.num_envs,) and largest_gap(row, alone) <= 1e-5 * _size(alone)
+                except (IndexError, KeyError, TypeError):
+                    same = False
+                if not same:
+                    raise InvalidParameter(
+                        f"the canonical form of a batch is not that of its rows; {self._needs_axes()}"
+                    )
+            self._batched = True
+        return found
+
+    def _needs_axes(self) -> str:
+        return (
+            f"in a vector environment a form gets all {self.num_envs} observations at once, along a leading axis, and "
+            "returns as many elements: let it handle leading axes, or wrap the single environments in CanonicalEnv"
+        )
 
     def _show(self, x: Any, info: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        x_bar, self._g = _apply(self.form, x, self._frames)
+        x_bar, self._g = self._form(x)
         if isinstance(self.observation_space, gym.spaces.Box):
             x_bar = np.asarray(x_bar, dtype=self.observation_space.dtype)
         info = info | {"group_element": self._g, "_group_element": np.ones(self.num_envs, dtype=np.bool_)}
@@ -161,7 +270,7 @@ class CanonicalVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
         frames = None if self._frames is None else 0
         for i in range(self.num_envs):
             if (mask is None or mask[i]) and final[i] is not None:
-                x_bar, _ = _apply(self.form, final[i], frames)
+                x_bar, _ = _apply(self._safe, final[i], frames)
                 out[i] = _as_observation(self.single_observation_space, x_bar)
         return out
 
@@ -173,7 +282,7 @@ class CanonicalVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
         """Undo with the elements of the observations that were acted on, step, and show the next canonical forms."""
         if self._g is None:
             raise InvalidAction("step was called before reset: call reset() first")
-        x, reward, terminated, truncated, info = self.env.step(np.asarray(self.form.undo(actions, self._g)))
+        x, reward, terminated, truncated, info = self.env.step(np.asarray(self._safe.undo(actions, self._g)))
         shown, info = self._show(x, info)
         return shown, reward, terminated, truncated, info
 
@@ -183,7 +292,8 @@ class AugmentedEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorA
 
     The learner sees ``g·x`` and its action a is carried out as ``g⁻¹·a``, with g drawn anew at every reset (stream
     AUGMENT, a function of the seed and the number of the episode). Returns are unchanged; what changes is that all
-    members of an orbit are seen equally often.
+    members of an orbit are seen equally often. ``check`` is that of :class:`CanonicalEnv`: without it, a symmetry that
+    does not hold teaches the learner another game.
 
     >>> import gymnasium as gym, burnside.envs
     >>> from burnside.canonical.known import ring_translations
@@ -193,8 +303,8 @@ class AugmentedEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorA
     (...,)
     """
 
-    def __init__(self, env: gym.Env[Any, Any], symmetry: EnvSymmetry) -> None:
-        gym.utils.RecordConstructorArgs.__init__(self, symmetry=symmetry)
+    def __init__(self, env: gym.Env[Any, Any], symmetry: EnvSymmetry, *, check: bool = False) -> None:
+        gym.utils.RecordConstructorArgs.__init__(self, symmetry=symmetry, check=check)
         gym.Wrapper.__init__(self, env)
         self.symmetry = as_symmetry(symmetry)
         if self.symmetry.elements is None or self.symmetry.inverse is None:
@@ -204,6 +314,9 @@ class AugmentedEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorA
             )
         if (fault := self._fault()) is not None:
             raise InvalidAction(f"{fault}; augmentation would carry out other actions than those chosen")
+        if check:
+            check_at_construction(env, self.symmetry, None)
+        self._safe = guarded(self.symmetry)
         self._seed, self._episode = 0, -1
         self._g: Any = None
 
@@ -211,7 +324,8 @@ class AugmentedEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorA
         """What is wrong with the elements and the inverse, as far as some actions can show."""
         space = copy.deepcopy(self.action_space)  # whose random state is the learner's
         space.seed(0)
-        return acts_as_group(guarded(self.symmetry), [], [space.sample() for _ in range(8)], space, 1e-5)
+        ruler = Ruler(1e-5, np.empty(0), 0.0, np.empty(0, dtype=np.bool_))
+        return acts_as_group(guarded(self.symmetry), [], [space.sample() for _ in range(8)], space, ruler)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Reset, draw an element, and show the observation through it."""
@@ -225,13 +339,13 @@ class AugmentedEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorA
         return self._show(x), info | {"group_element": self._g}
 
     def _show(self, x: Any) -> Any:
-        return _as_observation(self.observation_space, self.symmetry.act_on_observation(self._g, x))
+        return _as_observation(self.observation_space, self._safe.act_on_observation(self._g, x))
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         """Carry out ``g⁻¹·a``, and show the next observation through g."""
         if self._g is None:
             raise InvalidAction("step was called before reset: call reset() first")
-        assert self.symmetry.inverse is not None
-        meant = self.symmetry.act_on_action(self.symmetry.inverse(self._g), action)
+        assert self._safe.inverse is not None
+        meant = self._safe.act_on_action(self._safe.inverse(self._g), action)
         x, reward, terminated, truncated, info = self.env.step(_as_action(self.action_space, meant))
         return self._show(x), reward, terminated, truncated, info | {"group_element": self._g}

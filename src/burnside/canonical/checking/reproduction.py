@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from burnside.canonical.access import Outcome, Pair, show
-from burnside.canonical.twosample import encoded, spread
-from burnside.errors import InvalidParameter
+from burnside.canonical.checking.access import Outcome, Pair, show
+from burnside.canonical.checking.evidence import outcome_text
+from burnside.canonical.checking.tolerance import Ruler
+from burnside.canonical.checking.twosample import Sample, distances, encode
 
 __all__ = ["ENOUGH_MISSES", "not_reproduced", "novelty", "replays", "unlikely"]
 
@@ -21,18 +22,12 @@ __all__ = ["ENOUGH_MISSES", "not_reproduced", "novelty", "replays", "unlikely"]
 ENOUGH_MISSES = 5
 
 
-def not_reproduced(pair: Pair, seen: Outcome, replayed: Outcome) -> InvalidParameter:
-    """The error: setting the state does not bring back what was seen, so nothing can be compared."""
-    return InvalidParameter(
+def not_reproduced(pair: Pair, seen: Outcome, replayed: Outcome) -> str:
+    """The sentence: setting the state does not bring back what was seen, so nothing can be compared."""
+    return (
         f"setting the state does not reproduce what was seen: at {show(pair.observation)} the action "
-        f"{show(pair.action)} led to {_said(seen)}, but after setting that state to {_said(replayed)}; the state that "
-        "is read and set must hold all that decides what happens next (see get_state and set_state)"
-    )
-
-
-def _said(outcome: Outcome) -> str:
-    return f"{show(outcome.observation)} with reward {outcome.reward:.6g}" + (
-        " and the end" if outcome.terminated else ""
+        f"{show(pair.action)} led to {outcome_text(seen)}, but after setting that state to {outcome_text(replayed)}; "
+        "the state that is read and set must hold all that decides what happens next (see get_state and set_state)"
     )
 
 
@@ -48,12 +43,14 @@ def replays(pairs: int, misses: int, confidence: float) -> int:
     return math.ceil(pairs / (math.e * ((1 - confidence) * math.factorial(misses)) ** (1 / misses)))
 
 
-def novelty(seen: Outcome, replayed: Sequence[Outcome], tolerance: float) -> float:
+def novelty(seen: Outcome, replayed: Sample, ruler: Ruler) -> float:
     """A p-value for what was seen being one of the replays: its rank among them by mean distance to all others."""
-    ranks, labels = encoded([*replayed, seen], tolerance)
-    if not labels.max():
+    coded = encode(replayed, Sample.of([seen]), ruler)
+    if not coded.labels.max():
         return 1.0
-    away = spread(ranks).mean(axis=1) if ranks.shape[1] else 1.0 - np.bincount(labels)[labels] / len(labels)
+    count = len(coded.labels)
+    away = distances(coded.ranks).mean(axis=1) if coded.ranks.shape[1] else np.zeros(count)
+    away = away + (1.0 - np.bincount(coded.labels)[coded.labels] / count)
     return float(np.mean(away >= away[-1] * (1 - 1e-9)))
 
 
@@ -63,11 +60,12 @@ def unlikely(ranks: Sequence[float], draws: int) -> float:
     >>> unlikely([0.5, 0.3, 0.9], 100) > 0.1, unlikely([1 / 101] * 3, 100) < 1e-4
     (True, True)
     """
-    from scipy import stats
+    from scipy import special
 
     if not ranks:
         return 1.0
-    fisher = float(stats.chi2.sf(-2 * sum(math.log(p) for p in ranks), 2 * len(ranks)))
+    fisher = float(special.chdtrc(2 * len(ranks), -2 * sum(math.log(p) for p in ranks)))
     least = 1 / (draws + 1)
     strange = sum(p <= least * (1 + 1e-9) for p in ranks)
-    return min(1.0, 2 * min(fisher, float(stats.binom.sf(strange - 1, len(ranks), least))))
+    many = 1.0 if not strange else float(special.bdtrc(strange - 1, len(ranks), least))
+    return min(1.0, 2 * min(fisher, many))

@@ -5,18 +5,24 @@ And whether the elements and the inverse that a symmetry gives are what they are
 
 from __future__ import annotations
 
+import copy
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from burnside.canonical.access import plain_action, show
-from burnside.canonical.base import Canonicalizer, equal, size_of
+from burnside._types import FloatArray
+from burnside.canonical.base import Canonicalizer, numbers, precision
+from burnside.canonical.checking.access import plain_action, show
+from burnside.canonical.checking.tolerance import Ruler, nudged, typical
 from burnside.canonical.symmetry import EnvSymmetry
 from burnside.mdp import Counterexample
 
 __all__ = ["acts_as_group", "check_form", "check_group"]
+
+_ACTIONS = 1e-5  # the least tolerance for actions, which are carried to and fro
 
 _GROUP_LIMIT = 1000  # elements that are tried
 _LOOK_LIMIT = 5000  # images looked at to find stabilizers, in all
@@ -30,7 +36,7 @@ def check_form(
     observations: Sequence[Any],
     action_space: Any,
     rng: np.random.Generator,
-    tol: float,
+    ruler: Ruler,
 ) -> tuple[int, Counterexample | None]:
     """Check a form on observations and on their images under the generators; how many were checked, and a failure.
 
@@ -40,32 +46,37 @@ def check_form(
     there are, an observation with another ``undo`` is not counted as checked.
     """
     action_space.seed(int(rng.integers(2**31)))
-    whole, looks = 0, _Looks(symmetry, action_space, tol)
+    whole, looks = 0, _Looks(symmetry, action_space, ruler)
+    close = _Closeness(ruler, rng)
+
+    def first(y: Any) -> Any:
+        return form(y)[0]
+
     for x in observations:
         x_bar, g = form(x)
-        if not _same(form.act(g, x), x_bar, tol):
+        if not close(x_bar, x, partial(form.act, g)):
             return whole, _example(-1, x, x_bar, f"the form of {show(x)} is {show(x_bar)}, which is not g·x for its g")
         again, _ = form(x_bar)
-        if not _same(again, x_bar, tol):
+        if not close(x_bar, x_bar, first):
             text = f"the form of {show(x)} is {show(x_bar)}, whose own form is {show(again)}: it must be itself"
             return whole, _example(-1, x, x_bar, text)
         action, sure = action_space.sample(), True
         for j, h in enumerate(symmetry.generators):
             moved = symmetry.act_on_observation(h, x)
             moved_bar, moved_g = form(moved)
-            if not _same(moved_bar, x_bar, tol):
+            if not close(x_bar, x, partial(symmetry.act_on_observation, h), first):
                 text = (
                     f"generator {j} maps {show(x)} to {show(moved)}, but their forms {show(x_bar)} and "
                     f"{show(moved_bar)} differ"
                 )
                 return whole, _example(j, x, moved, text)
-            first, other = form.undo(action, g), form.undo(action, moved_g)
-            fits = looks.fits(h, x, first, moved, other)
+            one, other = form.undo(action, g), form.undo(action, moved_g)
+            fits = looks.fits(h, x, one, moved, other)
             if fits is False:
-                meant = symmetry.act_on_action(h, first)
+                meant = symmetry.act_on_action(h, one)
                 text = (
                     f"generator {j} maps {show(x)} to {show(moved)}, of one form; the action {show(action)} chosen "
-                    f"there means {show(first)} at the first, whose image is {show(meant)}, but "
+                    f"there means {show(one)} at the first, whose image is {show(meant)}, but "
                     f"{show(other)} at the second"
                 )
                 return whole, _example(j, x, moved, text, show(action), show(other))
@@ -77,8 +88,9 @@ def check_form(
 class _Looks:
     """Whether two pairs (observation, action) are images of each other, as far as so many looks can tell."""
 
-    def __init__(self, symmetry: EnvSymmetry, action_space: Any, tol: float) -> None:
-        self.symmetry, self.space, self.tol = symmetry, action_space, tol
+    def __init__(self, symmetry: EnvSymmetry, action_space: Any, ruler: Ruler) -> None:
+        self.symmetry, self.space, self.ruler = symmetry, action_space, ruler
+        self.action_ruler = _action_ruler(action_space, ruler.tol)
         self.left = _LOOK_LIMIT
 
     def fits(self, h: Any, x: Any, action: Any, moved: Any, other: Any) -> bool | None:
@@ -90,7 +102,7 @@ class _Looks:
             if self.left < len(elements):
                 return None
             self.left -= len(elements)
-            fixing = (e for e in elements if _same(self.symmetry.act_on_observation(e, x), x, self.tol))
+            fixing = (e for e in elements if _same(self.symmetry.act_on_observation(e, x), x, self.ruler))
             images = (self.symmetry.act_on_action(h, self.symmetry.act_on_action(k, action)) for k in fixing)
             return any(self._alike(image, other) for image in images)
         return self._in_orbit(x, action, moved, other)
@@ -104,44 +116,47 @@ class _Looks:
                     return None
                 self.left -= 1
                 image = self.symmetry.act_on_observation(h, y), self.symmetry.act_on_action(h, b)
-                if _same(image[0], moved, self.tol) and self._alike(image[1], other):
+                if _same(image[0], moved, self.ruler) and self._alike(image[1], other):
                     return True
-                if not any(_same(image[0], z, self.tol) and self._alike(image[1], c) for z, c in orbit):
+                if not any(_same(image[0], z, self.ruler) and self._alike(image[1], c) for z, c in orbit):
                     orbit.append(image)
         return False
 
     def _alike(self, a: Any, b: Any) -> bool:
-        return _same(plain_action(self.space, a), plain_action(self.space, b), self.tol)
+        return _same(plain_action(self.space, a), plain_action(self.space, b), self.action_ruler)
 
 
 def check_group(
-    symmetry: EnvSymmetry, observations: Sequence[Any], action_space: Any, rng: np.random.Generator, tol: float
+    symmetry: EnvSymmetry, observations: Sequence[Any], action_space: Any, rng: np.random.Generator, ruler: Ruler
 ) -> Counterexample | None:
     """Whether one of the elements leaves all alone, and the inverse undoes what an element does."""
     action_space.seed(int(rng.integers(2**31)))
     x = observations[:: max(1, len(observations) // _PLACES)][:_PLACES]
     actions = [action_space.sample() for _ in range(_PLACES)]
-    fault = acts_as_group(symmetry, x, actions, action_space, tol)
+    fault = acts_as_group(symmetry, x, actions, action_space, ruler)
     return None if fault is None else Counterexample("group", -1, "", "", "", "", 1.0, fault)
 
 
 def acts_as_group(
-    symmetry: EnvSymmetry, observations: Sequence[Any], actions: Sequence[Any], action_space: Any, tol: float
+    symmetry: EnvSymmetry, observations: Sequence[Any], actions: Sequence[Any], action_space: Any, ruler: Ruler
 ) -> str | None:
     """What is wrong with ``elements`` and ``inverse``, on these observations and actions; None if nothing is.
 
     >>> import gymnasium as gym
     >>> wrong = EnvSymmetry([-1], lambda g, x: g * x, lambda g, a: 1 - a, elements=[1, -1], name="mirror")
-    >>> acts_as_group(wrong, [np.ones(2)], [0, 1], gym.spaces.Discrete(2), 0.0)
+    >>> ruler = Ruler(0.0, np.ones(2), 1.0, np.zeros(2, bool))
+    >>> acts_as_group(wrong, [np.ones(2)], [0, 1], gym.spaces.Discrete(2), ruler)
     'no element of mirror leaves observations and actions alone: 1 maps the action 0 to 1'
     """
     on_x, on_a = symmetry.act_on_observation, symmetry.act_on_action
+    action_ruler = _action_ruler(action_space, ruler.tol)
+    close = _Closeness(ruler, np.random.default_rng(0))
 
     def same_action(a: Any, b: Any) -> bool:
-        return _same(plain_action(action_space, a), plain_action(action_space, b), tol)
+        return _same(plain_action(action_space, a), plain_action(action_space, b), action_ruler)
 
     elements = [] if symmetry.elements is None else list(itertools.islice(symmetry.elements, _GROUP_LIMIT))
-    still = [e for e in elements if all(_same(on_x(e, x), x, tol) for x in observations)]
+    still = [e for e in elements if all(close(x, x, partial(on_x, e)) for x in observations)]
     whole = symmetry.elements is not None and len(elements) == len(symmetry.elements)
     if whole and not any(all(same_action(on_a(e, a), a) for a in actions) for e in still):
         if not still:
@@ -157,7 +172,7 @@ def acts_as_group(
     for g in [*symmetry.generators, *some]:
         back = symmetry.inverse(g)
         for x in observations:
-            if not _same(on_x(back, on_x(g, x)), x, tol):
+            if not close(x, x, partial(on_x, g), partial(on_x, back)):
                 return (
                     f"inverse of {symmetry.name} is none: {g!r} maps {show(x)} to {show(on_x(g, x))}, which {back!r} "
                     f"maps to {show(on_x(back, on_x(g, x)))}"
@@ -171,8 +186,53 @@ def acts_as_group(
     return None
 
 
-def _same(x: Any, y: Any, tol: float) -> bool:
-    return equal(x, y, tol * size_of(y))
+class _Closeness:
+    """Whether functions map something to what they should, as far as rounding does not explain a difference."""
+
+    def __init__(self, ruler: Ruler, rng: np.random.Generator) -> None:
+        self.ruler, self.rng = ruler, rng
+
+    def __call__(self, wanted: Any, x: Any, *steps: Callable[[Any], Any]) -> bool:
+        """Compare the last of the steps from x with what is wanted; if they differ, move the last digits in between."""
+        found = self._go(x, steps, 0.0)
+        if _same(found, wanted, self.ruler):
+            return True
+        apart = self.ruler.apart(found, wanted)
+        if apart is None:
+            return False
+        wide = np.zeros(apart.size)
+        for ulps in (1.0, 1.0, 2.0, 2.0):
+            other = self._go(x, steps, ulps)
+            if _same(other, wanted, self.ruler):
+                return True  # on the edge between two branches of a form, either will do
+            moved = self.ruler.apart(other, found)
+            if moved is not None:
+                wide = np.fmax(wide, 4 * np.where(np.isfinite(moved), moved, 0.0))
+        return bool(np.all(apart <= wide + _room(found, wanted, self.ruler)))
+
+    def _go(self, x: Any, steps: Sequence[Callable[[Any], Any]], ulps: float) -> Any:
+        for step in steps:
+            x = step(nudged(x, self.rng, ulps) if ulps else x)
+        return x
+
+
+def _same(x: Any, y: Any, ruler: Ruler) -> bool:
+    apart = ruler.apart(x, y)
+    return apart is not None and bool(np.all(apart <= _room(x, y, ruler)))
+
+
+def _room(x: Any, y: Any, ruler: Ruler) -> FloatArray:
+    return ruler.room(numbers(x), numbers(y), np.maximum(precision(x), precision(y)))
+
+
+def _action_ruler(space: Any, tol: float) -> Ruler:
+    """Actions are measured by how much each of their numbers varies in the space."""
+    space = copy.deepcopy(space)  # whose random state may be a learner's
+    space.seed(0)
+    rows = [numbers(space.sample()) for _ in range(32)]
+    same = len({row.size for row in rows}) == 1
+    scale = typical(np.stack(rows)) if same else np.empty(0)
+    return Ruler(max(tol, _ACTIONS), scale, 0.0, np.zeros(scale.size, dtype=np.bool_))
 
 
 def _example(j: int, x: Any, image: Any, text: str, action: str = "", other: str = "") -> Counterexample:
