@@ -80,6 +80,16 @@ def test_terminal_states_of_a_gymnasium_table(capsys: pytest.CaptureFixture[str]
     assert code == 0 and "mistakes" in out
 
 
+def test_measure_in_units_of_the_return(capsys: pytest.CaptureFixture[str]) -> None:
+    """R* of CliffWalking is −13: ε cannot be a fraction of that."""
+    words = ("--absolute", "--eps", "5", "--seeds", "1", "--max-episodes", "20", "--fresh")
+    code, out, _ = run(capsys, "measure", "CliffWalking-v1", *words, "--json")
+    found = json.loads(out)
+    assert code == 0 and found["eps"] == 5 and found["best"] == -13
+    code, out, _ = run(capsys, "measure", "CliffWalking-v1", *words)
+    assert code == 0 and "ε = 5 (R* = -13)" in out
+
+
 def test_parameters_horizon_and_declared_default(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "audit", "slip-ring", "--n", "7", "--horizon", "3", "--param", "goal=fixed", "--json")
     found = json.loads(out)
@@ -200,8 +210,9 @@ def test_bad_input_is_one_clear_sentence(
 
 
 def test_pickled_file_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    path = tmp_path / "evil.npz"
-    np.savez(path, format=np.array([{"a": 1}], dtype=object))
+    path = zoo.fig2().save(tmp_path / "evil.npz")
+    arrays = dict(np.load(path)) | {"rewards": np.array([{"a": 1}] * 16, dtype=object)}
+    np.savez(path, **arrays)
     code, _, err = run(capsys, "audit", str(path))
     assert code == 2 and "not an MDP" in err
     zoo.slip_ring(5).save(path)

@@ -112,6 +112,39 @@ def test_the_plateau_rule() -> None:
     assert (short.per_episode() == run.per_episode()[:50]).all()
 
 
+@pytest.mark.parametrize(
+    ("learner", "episodes", "scale"), [("ubev", 1_500, 0.5), ("ucfh", 1_500, 1e-6), ("ucfh-literal", 10**9, None)]
+)
+def test_how_long_a_chunk_takes_changes_nothing(
+    learner: str, episodes: int, scale: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chunks of one episode or phase, and as large as they come: busy machines and fast ones find the same."""
+    import sys
+
+    runs, calls = [], []
+    for seconds in (0.0, 1e9):
+        monkeypatch.setattr(sys.modules["burnside.learning.learn"], "CHUNK_SECONDS", seconds)
+        told: list[tuple[int, int]] = []
+
+        def tell(played: int, expected: int, told: list[tuple[int, int]] = told) -> None:
+            told.append((played, expected))
+
+        runs.append(learn(zoo.slip_ring(5), learner, seed=2, max_episodes=episodes, scale=scale, progress=tell))
+        assert told and all(played <= expected for played, expected in told)
+        calls.append(len(told))
+    one, other = runs
+    assert calls[0] > calls[1] and one.settled == other.settled and one.capped == other.capped
+    assert one.gaps.tolist() == other.gaps.tolist() and one.lengths.tolist() == other.lengths.tolist()
+
+
+def test_whatever_progress_raises_ends_the_run() -> None:
+    def enough(played: int, expected: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        learn(zoo.slip_ring(5), progress=enough)
+
+
 def test_the_same_seed_is_the_same_run_however_it_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import signal
 from collections import Counter
 
+import igraph
 import networkx as nx
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from tests.mdp.helpers import ZOO, classes, dense, one_sentence, plant, same_par
 
 from burnside.errors import GroupTooLarge
 from burnside.mdp import Symmetry, TabularMDP, discover, minimise, quotient, verify, zoo
+from burnside.mdp.discover import _bliss
 
 
 def walk(graph: nx.Graph, copies: int = 1, slip: float = 0.0) -> TabularMDP:
@@ -369,3 +372,21 @@ def test_minimise_random_models_by_naive_refinement(mdp: TabularMDP) -> None:
     assert same_partition(least.sigma, colour)
     assert least.mdp.n_pairs == sum(len(offer) for _, offer in set(offers))
     assert least.hom.check(mdp, least.mdp).ok
+
+
+def test_ctrl_c_inside_bliss_is_ctrl_c() -> None:
+    """A symmetric graph that takes seconds, and a signal after a moment: igraph raises a SystemError by itself."""
+    d = 14
+    cube = igraph.Graph(n=2**d, edges=[(s, s ^ (1 << k)) for s in range(2**d) for k in range(d)], directed=True)
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            _bliss(cube.canonical_permutation, [0] * 2**d)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

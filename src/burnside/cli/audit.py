@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from burnside import theory
-from burnside.cli.console import output, print_json, styled, table
+from burnside.cli.console import output, print_json, progress, styled, table
 from burnside.cli.models import ModelOptions, SymmetryOptions
 from burnside.errors import InvalidParameter
 from burnside.mdp import TabularMDP, minimise, zoo
@@ -48,7 +48,9 @@ class Audit(SymmetryOptions):
                 "--depth, --slices and --goal are for the cube: give other models --param name=value"
             )
         model = self.load_model()
-        found = theory.audit(model, self.load_symmetry(model), eps=self.eps, delta=self.delta, trust=self.trust)
+        symmetry = self.load_symmetry(model)
+        with progress(f"auditing {model.name}"):
+            found = theory.audit(model, symmetry, eps=self.eps, delta=self.delta, trust=self.trust)
         if self.json:
             print_json(found.to_dict())
             return 0
@@ -77,7 +79,8 @@ class Minimise(ModelOptions):
             raise InvalidParameter(
                 f"{model.name} is too large to enumerate: minimise needs a table, so make it smaller"
             )
-        q = minimise(model)
+        with progress(f"minimising {model.name}"):
+            q = minimise(model)
         content: dict[str, Any] = {"model": model.name, **q.to_dict()}
         content["from"] = {
             "states": model.n_states,

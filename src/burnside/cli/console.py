@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from rich import box
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from burnside._terminal import Terminal, one_line, printable, styled
+from burnside._progress import progress
+from burnside._terminal import Terminal, printable, styled
 
 __all__ = ["error_console", "output", "print_json", "print_problem", "progress", "styled", "table"]
 
@@ -54,36 +51,3 @@ def print_json(content: Any) -> None:
     if printable(text) != text:  # JSON's own escapes; it leaves some controls and halves of characters as they are
         text = json.dumps(content, ensure_ascii=True, allow_nan=False)
     sys.stdout.write(text + "\n")
-
-
-@contextmanager
-def progress(what: str, *, after: float = 1.0) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on stderr, shown once ``after`` seconds have passed; yields ``update(done, total)``."""
-    bar = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=error_console(),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    )
-    task = bar.add_task(one_line(what), total=1)
-    began = time.monotonic()
-    shown = False
-
-    def update(done: int, total: int) -> None:
-        nonlocal shown
-        if not shown and time.monotonic() - began > after:
-            bar.start()
-            shown = True
-        bar.update(task, completed=done, total=total)
-
-    try:
-        yield update
-    finally:
-        if shown:
-            bar.stop()

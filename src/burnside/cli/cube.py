@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from burnside.cli.console import output, print_json, print_problem, styled, table
+from burnside.cli.console import output, print_json, print_problem, progress, styled, table
 from burnside.cli.models import SymmetryOptions
 from burnside.envs.cube.audit import AUDITED, CubeAudit, audit_cube, count_layers, same_as_three
 from burnside.envs.cube.core import CubeSpec, apply_moves, solved
@@ -57,10 +57,12 @@ def run_cube(options: Audit) -> int:
     for name in names:
         spec = cube.spec(name)
         far = (6 if spec.n == 2 else 5) if options.depth is None else options.depth
-        raw = count_layers(spec, far) if raw is None else raw
-        found.append(
-            audit_cube(spec, name, depth=far, eps=options.eps, delta=options.delta, trust=options.trust, raw=raw)
-        )
+        if raw is None:
+            with progress(f"counting states of the {spec.n}-cube by depth") as update:
+                raw = count_layers(spec, far, progress=update)
+        given: dict[str, Any] = {"eps": options.eps, "delta": options.delta, "trust": options.trust}
+        with progress(f"counting classes under {name} by depth") as update:
+            found.append(audit_cube(spec, name, depth=far, raw=raw, progress=update, **given))
     refused = [each for each in found if each.canonical is None]
     if options.json:
         print_json(found[0].to_dict())

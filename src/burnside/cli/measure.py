@@ -28,6 +28,8 @@ class Measure(SymmetryOptions):
     """The learner; ucfh-literal has the published constants, with the episodes of a phase sampled in bulk."""
     eps: float = 0.1
     """Accuracy ε as a fraction of R*; below 1, unless there are negative rewards."""
+    absolute: bool = False
+    """Take --eps in the units of the return, not as a fraction of R*; needed where R* is not positive."""
     delta: float = 0.1
     """Confidence δ."""
     seeds: int = 10
@@ -54,7 +56,7 @@ class Measure(SymmetryOptions):
         symmetry = self.load_symmetry(model)
         if not isinstance(model, TabularMDP) or not isinstance(symmetry, Symmetry):
             raise InvalidParameter(f"{model.name} is too large to enumerate: mistakes are measured on tables")
-        if self.eps >= 1 and float(model.R.min()) >= 0:
+        if self.eps >= 1 and not self.absolute and float(model.R.min()) >= 0:
             raise InvalidParameter(
                 f"eps is a fraction of R*, and rewards of {model.name} are never negative: with {self.eps:g} of R* no "
                 f"policy is a mistake, so give a fraction below 1"
@@ -64,6 +66,8 @@ class Measure(SymmetryOptions):
         if scale is None and self.learner == "ubev" and self.width == "heuristic":
             scale = practical(model.n_pairs).scale
         settings = {"learner": self.learner, "scale": scale, "eps": self.eps, "delta": self.delta, **options}
+        if self.absolute:
+            settings["absolute"] = True
         archive = (
             None if self.fresh else ModelArchive(CellStore(self.runs), model, symmetry, settings, self.max_episodes)
         )
@@ -77,6 +81,7 @@ class Measure(SymmetryOptions):
                 seeds=self.seeds,
                 workers=self.workers,
                 progress=update,
+                absolute=self.absolute,
                 scale=scale,
                 max_episodes=self.max_episodes,
                 archive=archive,
@@ -95,8 +100,9 @@ def _show(found: Comparison) -> None:
     console.print(styled((found.name, "bold"), f": {found.label}"), soft_wrap=True)
     if found.terminal_states:
         console.print(f"{found.terminal_states} states are terminal: nothing is chosen there, so they have no pairs")
-    share = plain["eps"] / plain["best"]
-    console.print(f"ε = {plain['eps']:.4g} ({share:.3g} of R* = {plain['best']:.4g}), δ = {plain['delta']:g}")
+    best = plain["best"]
+    share = f"{plain['eps'] / best:.3g} of " if best > 0 else ""
+    console.print(f"ε = {plain['eps']:.4g} ({share}R* = {best:.4g}), δ = {plain['delta']:g}")
     rows = table("seed", "mistakes on M", "on the quotient")
     mistakes = plain["mistakes"]
     for seed, on_m, on_quotient in zip(plain["seeds"], mistakes["M"], mistakes["quotient"], strict=True):

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import tyro
 
+from burnside.cli.console import progress
 from burnside.errors import BurnsideError, InvalidParameter, MissingExtra, UnknownName
 from burnside.mdp import GraphMDP, Symmetry, TabularMDP, VertexSymmetry, discover, zoo
 
@@ -48,12 +49,14 @@ class ModelOptions:
         if self.model in zoo.MODELS:
             if self.horizon is not None:
                 parameters["horizon"] = self.horizon
-            return zoo.make(self.model, **parameters)
+            with progress(f"building {self.model}"):
+                return zoo.make(self.model, **parameters)
         if Path(self.model).suffix in (".json", ".npz"):
             return self._with_horizon(TabularMDP.from_file(self.model), parameters)
         if ":" in self.model:
             found = load_object(self.model)
-            model = call_theirs(found, self.model, **parameters) if callable(found) else found
+            with progress(f"calling {self.model}"):
+                model = call_theirs(found, self.model, **parameters) if callable(found) else found
             if not isinstance(model, TabularMDP | GraphMDP):
                 raise InvalidParameter(
                     f"{self.model} gives a {type(model).__name__}: it must be, or return, a TabularMDP or a GraphMDP"
@@ -119,8 +122,6 @@ class SymmetryOptions(ModelOptions):
 
 
 def _discover(model: TabularMDP | GraphMDP) -> Symmetry:
-    from burnside.cli.console import progress
-
     if not isinstance(model, TabularMDP):
         raise InvalidParameter(
             f"{model.name} is too large to search for symmetries: make it smaller, or name one of "

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from burnside._progress import duration
 from burnside._terminal import one_line
 from burnside.cli.console import error_console, output, print_problem, styled
 from burnside.cli.sweep import parse_options
@@ -16,7 +17,6 @@ from burnside.errors import InvalidParameter
 from burnside.report.parts import PartState, Resources, View, time_left
 from burnside.report.reproduce import Preset, reproduce
 from burnside.runs import DeviceName, EngineName
-from burnside.runs.display import duration
 
 __all__ = ["Reproduce"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from burnside.cli.console import output, print_json, styled
+from burnside.cli.console import output, print_json, progress, styled
 from burnside.cli.models import SymmetryOptions
 from burnside.errors import InvalidParameter
 from burnside.mdp import Symmetry, TabularMDP, quotient
@@ -42,8 +42,9 @@ class Show(SymmetryOptions):
         symmetry = self.load_symmetry(model)
         if not isinstance(model, TabularMDP) or not isinstance(symmetry, Symmetry):
             raise InvalidParameter(f"{model.name} is too large to draw: make it smaller, e.g. with --n 5")
-        reduced = quotient(model, symmetry)
-        path = draw(model, reduced, self.out, symmetry_name=symmetry.name, max_states=self.max_states)
+        with progress(f"drawing {model.name}"):
+            reduced = quotient(model, symmetry)
+            path = draw(model, reduced, self.out, symmetry_name=symmetry.name, max_states=self.max_states)
         if self.json:
             print_json({"path": str(path), "states": model.n_states, "quotient_states": reduced.mdp.n_states})
         else:

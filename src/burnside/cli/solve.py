@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from burnside.cli.console import output, print_json
+from burnside.cli.console import output, print_json, progress
 from burnside.errors import InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ class Solve:
         """Run the command: 0 if solved, 1 if not."""
         spec, state, made_by = self._cube()
         heuristic, canonical, name = self._heuristic(spec)
-        found, how = self._search(spec, state, heuristic, canonical)
+        with progress(f"searching by {self.method}"):
+            found, how = self._search(spec, state, heuristic, canonical)
         if self.json:
             about = {"n": spec.n, "scramble": made_by, "method": self.method, "heuristic": name}
             print_json(found.to_dict() | about)

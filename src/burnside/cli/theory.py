@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from burnside.cli.console import output, print_json, styled, table
+from burnside.cli.console import output, print_json, progress, styled, table
 from burnside.errors import InvalidParameter
 from burnside.report.tables import number
 from burnside.theory import covering, nets
@@ -117,7 +117,10 @@ class Cover:
         }
         why = None
         try:
-            content["numeric"] = nets.numeric(self.space, self.alpha, self.samples, self.seed, **options)
+            with progress(f"a net of {self.space} at α = {self.alpha:g}") as update:
+                content["numeric"] = nets.numeric(
+                    self.space, self.alpha, self.samples, self.seed, progress=update, **options
+                )
         except InvalidParameter as error:
             content["numeric"], why = None, str(error)
         content["why"] = why

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from burnside.cli.console import output, styled
+from burnside.cli.console import output, progress, styled
 from burnside.cli.train_robot import TrainRobot
 from burnside.errors import InvalidParameter
 
@@ -85,21 +85,21 @@ class TrainCube:
         from burnside.agents.common.training import train
         from burnside.agents.cube_values import DaviRun
 
-        with _Bar(config.states, "states") as advance:
+        with progress(f"value iteration on {config.states} states") as update:
 
-            def progress(found: DaviRun) -> None:
-                advance(found.states, f"loss {found.last_loss:.3f}, target {found.copies}")
+            def report(found: DaviRun) -> None:
+                update(found.states, config.states, f"loss {found.last_loss:.3f}, target {found.copies}")
 
             place, device = self.out.with_suffix(".checkpoints"), choose_device(self.device)
             run = DaviRun(config, spec, Member(self.seed, self.arm), device=device)
-            train([run], steps=config.states, checkpoint=place, every=5, progress=progress, threads=1)
+            train([run], steps=config.states, checkpoint=place, every=5, progress=report, threads=1)
         return run.network()
 
     def _exact(self, config: Any, spec: Any) -> Any:
         from burnside.agents.cube_values import exact_labels, fit_values
 
         states, labels = exact_labels(spec, self.states, self.seed)
-        with _Bar(self.updates, "updates") as advance:
+        with progress(f"fitting in {self.updates} updates") as update:
             return fit_values(
                 states,
                 labels,
@@ -109,29 +109,8 @@ class TrainCube:
                 config=config,
                 seed=self.seed,
                 device=self.device,
-                progress=lambda done, loss: advance(done, f"loss {loss:.3f}"),
+                progress=lambda done, loss: update(done, self.updates, f"loss {loss:.3f}"),
             )
-
-
-class _Bar:
-    """A progress bar on a terminal, nothing in a pipe."""
-
-    def __init__(self, total: int, unit: str) -> None:
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-        columns = (TextColumn("{task.completed:.0f} {task.fields[unit]}"), BarColumn(), TimeRemainingColumn())
-        console = output()
-        self._bar = Progress(
-            *columns, TextColumn("{task.description}", markup=False), console=console, disable=not console.is_terminal
-        )
-        self._task = self._bar.add_task("", total=total, unit=unit)
-
-    def __enter__(self) -> Any:
-        self._bar.start()
-        return lambda done, text: self._bar.update(self._task, completed=done, description=text)
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
 
 
 @dataclass(frozen=True)

@@ -287,8 +287,10 @@ def bulk_run(
     for phase in range(gaps.size):
         if progress[3] >= 0:
             _absorb(agent, model, progress[3], constants[2])
-        if evi(agent, model, v, q) or progress[3] == -2:
+        changed = evi(agent, model, v, q) or progress[3] == -2
+        if changed:
             rule[3] = rule[0] - policy_value(world, agent, model.policy, work)
+        if changed or phase == 0:  # the expected visits are not kept from one call to the next
             occupancy(agent, world.data, world.p0, model.policy, visits)
         gaps[phase], lengths[phase] = rule[3], 0
         progress[4] += 1

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import threading
+import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,7 +22,7 @@ from burnside.theory.audit import paper_factor, reachable_sizes
 
 __all__ = ["Archive", "Comparison", "compare"]
 
-Progress = Callable[[int, int], object]
+Progress = Callable[[float, int], object]
 
 
 class Archive(Protocol):
@@ -138,7 +139,8 @@ def compare(
         learner, eps, delta, absolute, scale, min_episodes, max_episodes, options: as for :func:`learn`.
         seeds: how many, or which ones. A seed gives the same run alone or among others.
         workers: threads; the compiled loops run beside each other.
-        progress: called with (runs done, runs in all) after every run.
+        progress: called several times a second with (runs done, runs in all); runs under way count by the share of the
+            episodes that such runs took, or may take.
         archive: keeps finished runs; what it already holds is not run again.
 
     >>> from burnside.mdp import zoo
@@ -152,9 +154,9 @@ def compare(
     numbers = _seed_list(seeds)
     worlds = (World.direct(mdp), World.direct(reduced.mdp))
     for world in worlds:  # made once, before the threads share them
-        _ = world.arrays, world.agent_arrays, world.best
+        _ = world.best, world.arrays, world.agent_arrays  # planning first: it refuses what is too large
 
-    def one(seed: int, stream: int) -> Run:
+    def one(seed: int, stream: int, report: Callable[[int, int], object]) -> Run:
         kept = None if archive is None else archive.load(seed, stream)
         if kept is not None:
             return kept
@@ -168,6 +170,7 @@ def compare(
             stream=stream,
             min_episodes=min_episodes,
             max_episodes=max_episodes,
+            progress=report,
         )
         if archive is not None:
             archive.save(run)
@@ -190,24 +193,75 @@ def compare(
     )
 
 
-def _run_all(
-    one: Callable[[int, int], Run], seeds: Sequence[int], workers: int, progress: Progress | None
-) -> dict[tuple[int, int], Run]:
-    """Every seed on both streams; the long runs, those on M, first."""
+#: A run: seed, stream, and where to say how far it is, which ends it by raising.
+_One = Callable[[int, int, Callable[[int, int], object]], Run]
+
+
+class _Stopped(Exception):
+    """Raised inside a run whose result is no longer wanted."""
+
+
+def _run_all(one: _One, seeds: Sequence[int], workers: int, progress: Progress | None) -> dict[tuple[int, int], Run]:
+    """Every seed on both streams; the long runs, those on M, first.
+
+    This thread only waits, so that Ctrl-C is heard at once; the others look between chunks whether to stop. They are
+    daemons: one that is busy for longer, compiling for instance, does not keep the program from ending.
+    """
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise InvalidParameter(f"workers must be a whole number of at least 1, not {workers!r}")
     jobs = [(seed, stream) for stream in (ON_M, ON_QUOTIENT) for seed in seeds]
+    waiting = list(reversed(jobs))
+    shares: dict[tuple[int, int], float] = {}
     done: dict[tuple[int, int], Run] = {}
-    with ThreadPoolExecutor(workers) as pool:
-        futures = {pool.submit(one, *job): job for job in jobs}
-        try:
-            for future in as_completed(futures):
-                done[futures[future]] = future.result()
-                if progress is not None:
-                    progress(len(done), len(jobs))
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    failures: list[BaseException] = []
+    stop = threading.Event()
+    news = threading.Condition()
+
+    def work() -> None:
+        while not stop.is_set():
+            with news:
+                if not waiting:
+                    return
+                job = waiting.pop()
+
+            def report(played: int, expected: int, job: tuple[int, int] = job) -> None:
+                if stop.is_set():
+                    raise _Stopped
+                like = [run.episodes for other, run in list(done.items()) if other[1] == job[1]]
+                usual = sum(like) / len(like) if like else float(expected)
+                shares[job] = min(0.99, played / max(1.0, usual))
+
+            try:
+                run = one(*job, report)
+            except BaseException as error:
+                with news:
+                    failures.append(error)
+                    stop.set()
+                    news.notify()
+                return
+            with news:
+                done[job] = run
+                news.notify()
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(workers, len(jobs)))]
+    for thread in threads:
+        thread.start()
+    told = 0.0
+    try:
+        while len(done) < len(jobs) and not failures:
+            with news:
+                news.wait(0.2)
+            if progress is not None:
+                under_way = sum(share for job, share in list(shares.items()) if job not in done)
+                told = max(told, len(done) + under_way)  # forecasts change, but nothing is undone
+                progress(told, len(jobs))
+    finally:
+        stop.set()
+        deadline = time.monotonic() + 0.5
+        for thread in threads:
+            thread.join(timeout=max(0.0, deadline - time.monotonic()))
+    if failures:
+        raise next((error for error in failures if not isinstance(error, _Stopped)), failures[0])
     return done
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from burnside._resources import needs_time
 from burnside._types import FloatArray, IntArray
 from burnside.errors import InvalidParameter
 from burnside.learning.learners import UBEV, UCBVI, UCFH, Learner, make_learner
@@ -19,8 +21,13 @@ from burnside.mdp import TabularMDP
 
 __all__ = ["Budget", "generator", "learn", "log_term"]
 
-#: Random numbers made at once: a chunk of episodes takes about this many. Results do not depend on it.
+#: Random numbers made at once, at most: a chunk of episodes takes about this many. Results do not depend on it.
 CHUNK = 150_000
+#: Seconds that a chunk should take: in between Ctrl-C is heard, and progress told.
+CHUNK_SECONDS = 0.2
+
+#: Called between chunks with the episodes played and those expected; whatever it raises ends the run.
+Progress = Callable[[int, int], object]
 
 MAX_EPISODES = 200_000
 MAX_EPISODES_BULK = 10**13
@@ -63,6 +70,7 @@ def learn(
     stream: int = 0,
     min_episodes: int = 1_000,
     max_episodes: int | None = None,
+    progress: Progress | None = None,
     **options: Any,
 ) -> Run:
     """Run a learner until it stops making mistakes, and count them exactly.
@@ -80,6 +88,8 @@ def learn(
         min_episodes: the plateau rule waits for at least these; with UCFH also for |S×A|·m·w_min, since it learns
             nothing at all from the first m·w_min visits of a pair.
         max_episodes: the budget; the run says ``capped`` if it ran out. Default 200 000 (in bulk: 10¹³).
+        progress: called several times a second with the episodes played and those now expected; whatever it raises
+            ends the run.
         options: of the learner, such as ``width="heuristic"`` or ``support="known"``.
 
     >>> from burnside.mdp import zoo
@@ -97,15 +107,18 @@ def learn(
     budget = Budget(min_episodes, cap)
     rng = generator(seed, stream)
     rule = np.array([world.best, gap, budget.min_episodes, 0.0])
+    if not bulk:  # every episode is planned or played over the horizon
+        least = float(min(budget.min_episodes, cap)) * world.mdp.H
+        needs_time(f"learning {world.mdp.name} over {world.mdp.H} steps", least, "shorten the horizon")
     if isinstance(chosen, UCFH):
         constants = ucfh_constants(world.agent, chosen, gap, delta)
         # It acts blindly until the first pair has m·w_min visits, and may be right by luck: no plateau before then.
         rule[2] = max(rule[2], world.agent.n_pairs * constants.first)
         run_it = _bulk_ucfh if chosen.bulk else _steps_ucfh
-        record, progress = run_it(world, chosen, constants, rng, rule, budget)
+        record, state = run_it(world, chosen, constants, rng, rule, budget, progress)
         notes = constants.notes
     else:
-        record, progress = _optimistic(world, chosen, delta, rng, rule, budget)
+        record, state = _optimistic(world, chosen, delta, rng, rule, budget, progress)
         notes = ()
     gaps, lengths = record.finish()
     return Run(
@@ -116,8 +129,8 @@ def learn(
         float(delta),
         chosen.label,
         chosen.guarantee,
-        capped=progress[2] == 0,
-        settled=progress[2] == 2,
+        capped=state[2] == 0,
+        settled=state[2] == 2,
         seed=int(seed),
         stream=int(stream),
         config={"learner": chosen.name, **asdict(chosen), **asdict(budget)},
@@ -140,28 +153,51 @@ def _chunks(
     rng: np.random.Generator,
     horizon: int,
     budget: Budget,
-    progress: IntArray,
+    state: IntArray,
+    rule: FloatArray,
     play: Callable[[FloatArray, FloatArray], int],
+    progress: Progress | None,
 ) -> Recorder:
     """Feed ``play(random numbers, gaps to fill)`` until the plateau flag is up or the budget is spent.
 
     Numbers are drawn episode by episode, so it does not matter how many come at once.
     """
     record = Recorder()
-    largest = max(16, CHUNK // (3 * (horizon + 1)))
-    size, left = min(256, largest), budget.max_episodes
-    while left > 0 and not progress[2]:
+    largest = max(1, CHUNK // (3 * (horizon + 1)))
+    size, left = min(8, largest), budget.max_episodes
+    while left > 0 and not state[2]:
+        began = time.monotonic()
         count = min(size, left)
         gaps = np.empty(count)
         played = int(play(rng.random((count, horizon + 1, 3)), gaps))
         record.add(gaps[:played])
         left -= count
-        size = min(largest, 2 * size)
+        size = _next_size(size, largest, time.monotonic() - began)
+        _tell(progress, state, rule, budget)
     return record
 
 
+def _next_size(size: int, largest: int, seconds: float) -> int:
+    """Episodes of the next chunk, if this many took so long."""
+    return max(1, min(largest, 2 * size, int(size * CHUNK_SECONDS / max(seconds, 1e-6))))
+
+
+def _tell(progress: Progress | None, state: IntArray, rule: FloatArray, budget: Budget) -> None:
+    """How many episodes were played, and how many are expected: all, until a quarter went by without a mistake."""
+    if progress is not None:
+        played, last = int(state[0]), int(state[1])
+        plateau = max(int(rule[2]), 2 * last) if 4 * last <= 3 * played else budget.max_episodes
+        progress(played, max(played, min(budget.max_episodes, plateau)))
+
+
 def _optimistic(
-    world: World, learner: UBEV | UCBVI, delta: float, rng: np.random.Generator, rule: FloatArray, budget: Budget
+    world: World,
+    learner: UBEV | UCBVI,
+    delta: float,
+    rng: np.random.Generator,
+    rule: FloatArray,
+    budget: Budget,
+    progress: Progress | None,
 ) -> Outcome:
     from burnside.learning._kernels import optimistic_run
 
@@ -174,13 +210,13 @@ def _optimistic(
     visits = np.zeros((horizon, states) if kind == 2 else (1, 1), dtype=np.int64)
     q_cap = np.full((horizon, pairs) if kind else (1, 1), np.inf)
     policy = first_policy(world.agent)
-    p_hat, phi, progress = np.zeros(counts.size), np.zeros(pairs), np.zeros(3, dtype=np.int64)
+    p_hat, phi, state = np.zeros(counts.size), np.zeros(pairs), np.zeros(3, dtype=np.int64)
 
     def play(u: FloatArray, gaps: FloatArray) -> int:
         memory = (n, counts, visits, p_hat, phi, q_cap, policy)
-        return optimistic_run(arrays, agent, kind, settings, learner.replan_every, *memory, u, gaps, rule, progress)
+        return optimistic_run(arrays, agent, kind, settings, learner.replan_every, *memory, u, gaps, rule, state)
 
-    return _chunks(rng, horizon, budget, progress, play), progress.tolist()
+    return _chunks(rng, horizon, budget, state, rule, play, progress), state.tolist()
 
 
 def _steps_ucfh(
@@ -190,18 +226,19 @@ def _steps_ucfh(
     rng: np.random.Generator,
     rule: FloatArray,
     budget: Budget,
+    progress: Progress | None,
 ) -> Outcome:
     from burnside.learning._ucfh_kernels import steps_run
 
     agent, arrays = world.agent_arrays, world.arrays
     model = new_model(world.agent, learner.support)
-    progress = np.array([0, 0, 0, -2, 0], dtype=np.int64)
+    state = np.array([0, 0, 0, -2, 0], dtype=np.int64)
     values = constants.array
 
     def play(u: FloatArray, gaps: FloatArray) -> int:
-        return steps_run(arrays, agent, model, values, u, gaps, rule, progress)
+        return steps_run(arrays, agent, model, values, u, gaps, rule, state)
 
-    return _chunks(rng, world.agent.H, budget, progress, play), progress.tolist()
+    return _chunks(rng, world.agent.H, budget, state, rule, play, progress), state.tolist()
 
 
 def _bulk_ucfh(
@@ -211,6 +248,7 @@ def _bulk_ucfh(
     rng: np.random.Generator,
     rule: FloatArray,
     budget: Budget,
+    progress: Progress | None,
 ) -> Outcome:
     from burnside.learning._ucfh_kernels import bulk_run
 
@@ -218,11 +256,15 @@ def _bulk_ucfh(
         raise InvalidParameter("phases in bulk need the agent's own MDP: run them on the quotient itself")
     agent, arrays = world.agent_arrays, world.arrays
     model = new_model(world.agent, learner.support)
-    progress = np.array([0, 0, 0, -2, 0], dtype=np.int64)
+    state = np.array([0, 0, 0, -2, 0], dtype=np.int64)
     record = Recorder()
-    while progress[0] < budget.max_episodes and progress[2] == 0:
-        gaps, lengths = np.empty(256), np.zeros(256, dtype=np.int64)
+    phases = 4
+    while state[0] < budget.max_episodes and state[2] == 0:
+        began = time.monotonic()
+        gaps, lengths = np.empty(phases), np.zeros(phases, dtype=np.int64)
         limits = (constants.array, learner.grain, budget.max_episodes)
-        filled = bulk_run(rng, arrays, agent, model, *limits, rule, progress, gaps, lengths)
+        filled = bulk_run(rng, arrays, agent, model, *limits, rule, state, gaps, lengths)
         record.add(gaps[:filled], lengths[:filled])
-    return record, progress.tolist()
+        phases = _next_size(phases, 256, time.monotonic() - began)
+        _tell(progress, state, rule, budget)
+    return record, state.tolist()

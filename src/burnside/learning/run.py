@@ -40,7 +40,7 @@ def eps_absolute(mdp: TabularMDP, eps: float = 0.1, best: float | None = None) -
     if not best > 0:
         raise InvalidParameter(
             f"R* of {mdp.name} is {best:.6g}, so ε cannot be a fraction of it: give eps in the units of the return, "
-            f"with absolute=True"
+            f"with absolute=True (in burnside measure: --absolute)"
         )
     return check_eps(eps) * best
 

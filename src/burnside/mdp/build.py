@@ -8,12 +8,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from burnside._resources import needs_memory
 from burnside._types import ArrayLike, BoolArray, FloatArray
 from burnside.errors import InvalidModel, InvalidParameter, MissingExtra, ModelTooLarge
 from burnside.mdp._checks import whole
 from burnside.mdp.tabular import TabularMDP
 
-__all__ = ["from_dense", "from_gym", "from_step"]
+__all__ = ["MOST_STATES", "from_dense", "from_gym", "from_step"]
+
+#: States that ``from_step`` enumerates at most unless told otherwise.
+MOST_STATES = 2_000_000
+#: How often it looks whether there is memory left, in states, and how many bytes a state takes in its lists.
+_LOOK_EVERY, _STATE_BYTES = 50_000, 1_000
 
 #: For every state, action → outcomes (probability, next state, reward, terminated).
 _Table = list[dict[int, list[tuple[float, int, float, bool]]]]
@@ -63,7 +69,7 @@ def from_step(
     H: int,
     *,
     p0: Mapping[Any, float] | None = None,
-    limit: int = 2_000_000,
+    limit: int = MOST_STATES,
     collect: list[Any] | None = None,
     **rest: Any,
 ) -> TabularMDP:
@@ -94,6 +100,9 @@ def from_step(
         if s not in states:
             if len(states) >= limit:
                 raise ModelTooLarge(f"more than {limit} states are reachable: raise limit=, or keep the model implicit")
+            if states and len(states) % _LOOK_EVERY == 0:
+                more = f"a table of more than {len(states)} states"
+                needs_memory(more, _LOOK_EVERY * _STATE_BYTES, "make the model smaller, or keep it implicit")
             states[s] = len(states)
             queue.append(s)
         return states[s]

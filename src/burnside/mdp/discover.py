@@ -22,6 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from burnside._resources import needs_memory
 from burnside._types import AnyArray, BoolArray, IntArray
 from burnside.errors import InvalidParameter
 from burnside.groups import Group
@@ -57,6 +58,8 @@ def discover(mdp: TabularMDP, *, tol: float = TOLERANCE, progress: Progress | No
     (True, True)
     """
     needs_table(mdp, "discover")
+    size = 500.0 * (mdp.P.nnz + mdp.n_pairs)
+    needs_memory(f"the search for automorphisms of {mdp.name}", size, "make the model smaller or declare a symmetry")
     colours = automorphism_colours(mdp, tol)
     pair_class, twins = _merge_equal_actions(mdp, tol)
     factor = math.prod(math.factorial(int(m)) for m in twins[twins > 1])
@@ -187,7 +190,7 @@ class _GraphBuilder:
             vertex += 1
         colour += extra_colours
         graph = igraph.Graph(n=extra, edges=edges, directed=True)
-        canonical = np.asarray(graph.canonical_permutation(color=colour), dtype=np.int64)
+        canonical = np.asarray(_bliss(graph.canonical_permutation, colour), dtype=np.int64)
         if _lists_preimages():
             canonical = np.argsort(canonical)
         ends = canonical[np.asarray(edges, dtype=np.int64).reshape(-1, 2)]
@@ -196,6 +199,16 @@ class _GraphBuilder:
         ordered[canonical] = colour
         form = np.int64(extra).tobytes() + ordered.tobytes() + sorted_edges.tobytes()
         return _Component(states, classes, canonical, form, graph, colour)
+
+
+def _bliss(call: Callable[..., Any], colours: list[int]) -> Any:
+    """Call BLISS, and let Ctrl-C be Ctrl-C: igraph hears it, but some of its calls hide it in a SystemError."""
+    try:
+        return call(color=colours)
+    except SystemError as error:
+        if isinstance(error.__cause__, KeyboardInterrupt) or isinstance(error.__context__, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        raise
 
 
 @lru_cache(maxsize=1)
@@ -215,7 +228,7 @@ def _assemble(mdp: TabularMDP, components: list[_Component], pair_class: IntArra
     alike: dict[bytes, list[_Component]] = {}
     for component in components:
         alike.setdefault(component.form, []).append(component)
-    kinds = [_Kind(group, group[0].graph.automorphism_group(color=group[0].colours)) for group in alike.values()]
+    kinds = [_Kind(group, _bliss(group[0].graph.automorphism_group, group[0].colours)) for group in alike.values()]
     maker = _Generators(mdp, pair_class)
     # the k-th automorphisms of unlike components act at once: same orbits, fewer generators
     for k in range(max((len(kind.automorphisms) for kind in kinds), default=0)):
@@ -294,10 +307,10 @@ class _Automorphisms:
 
 def _order(component: _Component, colours: list[int]) -> int:
     """Number of automorphisms of a component that preserve these colours."""
-    count = component.graph.count_automorphisms(color=colours)
+    count = _bliss(component.graph.count_automorphisms, colours)
     if count < 2**53:
         return int(count)
-    automorphisms = component.graph.automorphism_group(color=colours)
+    automorphisms = _bliss(component.graph.automorphism_group, colours)
     return Group.from_permutations(automorphisms).order  # BLISS counts in floating point; this is exact
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from burnside._resources import needs_memory
 from burnside._types import AnyArray, FloatArray, IntArray
 from burnside.errors import InvalidParameter
 from burnside.mdp._checks import needs_table
@@ -38,6 +39,7 @@ def minimise(mdp: TabularMDP, *, tol: float = TOLERANCE) -> Quotient:
     (8, 18)
     """
     needs_table(mdp, "minimise")
+    needs_memory(f"minimising {mdp.name}", 100.0 * (mdp.P.nnz + mdp.n_pairs), "make the model smaller")
     rewards = reward_levels(mdp, tol)
     for projections in (2, 4, 8):
         rng = np.random.default_rng(projections)

@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, Union, runtime_checkable
 
+from burnside._progress import duration
 from burnside._terminal import Terminal, one_line, styled
 from burnside.runs.cells import Cell
 from burnside.runs.folder import Progress
 
-__all__ = ["CellState", "Display", "ProgressOption", "duration", "make_display", "time_left"]
+__all__ = ["CellState", "Display", "ProgressOption", "make_display", "time_left"]
 
 Status = Literal["waiting", "running", "elsewhere", "done", "skipped", "failed", "stopped"]
 #: How to show progress; a function is called with the number of finished cells and of all cells. A display serves too.
@@ -59,22 +60,6 @@ class Display(Protocol):
 
     def close(self) -> None:
         """End."""
-
-
-def duration(seconds: float) -> str:
-    """Seconds for people.
-
-    >>> duration(42), duration(3_700), duration(200_000)
-    ('42 s', '1 h 01 min', '2 d 07 h')
-    """
-    s = round(seconds)
-    if s < 100:
-        return f"{s} s"
-    if s < 3_600:
-        return f"{s // 60} min {s % 60:02d} s"
-    if s < 86_400:
-        return f"{s // 3_600} h {s % 3_600 // 60:02d} min"
-    return f"{s // 86_400} d {s % 86_400 // 3_600:02d} h"
 
 
 def time_left(states: Mapping[str, CellState], before: float, elapsed: float) -> float | None:

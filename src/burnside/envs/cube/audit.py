@@ -7,6 +7,7 @@ as identities of permutations: that the group maps turns to turns, and that oute
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,10 +30,13 @@ _TWO_DEPTHS = 15  # no 2-cube is further than 14 turns from some solved orientat
 Counts = tuple[int | None, ...]
 
 
-def count_layers(spec: CubeSpec, depth: int, symmetry: str | None = None) -> Counts:
+def count_layers(
+    spec: CubeSpec, depth: int, symmetry: str | None = None, progress: Callable[[int, int], object] | None = None
+) -> Counts:
     """States at each depth from the solved cube, or classes under a symmetry; None where there are too many to count.
 
-    ``position`` at n = 2 is read off the exact table, so all of its depths are known.
+    ``position`` at n = 2 is read off the exact table, so all of its depths are known. ``progress`` is called with the
+    depths counted and all of them.
 
     >>> count_layers(CubeSpec(3), 3), count_layers(CubeSpec(2), 14, "position")[-2:]
     ((1, 12, 114, 1068), (90280, 276))
@@ -45,6 +49,8 @@ def count_layers(spec: CubeSpec, depth: int, symmetry: str | None = None) -> Cou
     counts: list[int | None] = []
     for layer in walk(spec, symmetry):
         counts.append(len(layer))
+        if progress is not None:
+            progress(len(counts), depth + 1)
         if len(counts) > depth or layer.size * spec.n_moves > _MOST_BYTES:
             break
     return tuple(counts + [None] * (depth + 1 - len(counts)))
@@ -282,6 +288,7 @@ def audit_cube(
     delta: float = 0.1,
     trust: bool = False,
     raw: Counts | None = None,
+    progress: Callable[[int, int], object] | None = None,
 ) -> CubeAudit:
     """Verify a symmetry of the cube and count states and classes by depth.
 
@@ -293,6 +300,7 @@ def audit_cube(
         delta: kept in the result.
         trust: count classes even if the symmetry does not hold.
         raw: the counts of states, if they are known from another audit of the same cube.
+        progress: called with the depths counted and all of them, once for states and once for classes.
 
     >>> found = audit_cube(CubeSpec(3), "conjugation+mirror", depth=3)
     >>> found.verdict.ok, found.raw, found.canonical, [round(x, 1) for x in found.ratios]
@@ -303,7 +311,7 @@ def audit_cube(
     group = CubeSymmetry(spec, symmetry)
     verdict = verify(cube_mdp(spec), group.implicit())
     far = (6 if spec.n == 2 else 5) if depth is None else depth
-    counts = count_layers(spec, far) if raw is None else raw
+    counts = count_layers(spec, far, progress=progress) if raw is None else raw
     held = verdict.ok or trust
-    classes = count_layers(spec, far, symmetry) if held else None
+    classes = count_layers(spec, far, symmetry, progress) if held else None
     return CubeAudit(spec, symmetry, verdict, commutes(group), held and not verdict.ok, counts, classes, eps, delta)

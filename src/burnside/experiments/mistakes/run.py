@@ -88,7 +88,7 @@ def measure(
     *,
     store: CellStore | None = None,
     workers: int = 2,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Callable[[float, int], object] | None = None,
 ) -> Comparison:
     """Measure one setting on M and on M̄; runs found in the store are not repeated."""
     model = setting.build()
@@ -118,9 +118,9 @@ def run_preset(
     results = []
     for setting in settings:
 
-        def report(done: int, total: int, name: str = setting.name) -> None:
+        def report(done: float, total: int, name: str = setting.name) -> None:
             if progress is not None:
-                progress(name, done, total)
+                progress(name, int(done), total)
 
         results.append((setting, measure(setting, seeds, store=store, workers=workers, progress=report)))
     return results

@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
-from burnside.errors import InvalidParameter
-from burnside.mdp.build import from_step
+from burnside.errors import InvalidParameter, ModelTooLarge
+from burnside.mdp.build import MOST_STATES, from_step
 from burnside.mdp.symmetry import Symmetry
 from burnside.mdp.tabular import TabularMDP
 
@@ -16,6 +16,12 @@ __all__ = ["deep_sea", "river", "river_product"]
 
 #: Swimming against the current: advance, hold, be swept back.
 _SWIM = (0.35, 0.6, 0.05)
+
+
+def _few_enough(what: str, states: int) -> None:
+    """These models are built state by state: two million of them are a minute and a gigabyte."""
+    if states > MOST_STATES:
+        raise ModelTooLarge(f"{what} has {states:.3g} states, more than {MOST_STATES}: make it smaller")
 
 
 def river(length: int = 5, *, horizon: int | None = None) -> TabularMDP:
@@ -29,6 +35,7 @@ def river(length: int = 5, *, horizon: int | None = None) -> TabularMDP:
     """
     if length < 1:
         raise InvalidParameter(f"the river needs length ≥ 1, got {length}")
+    _few_enough(f"river(length={length})", 2 * length + 1)
 
     def step(s: int, a: int) -> list[tuple[float, int, float]]:
         if s * a < 0:
@@ -61,7 +68,7 @@ def river_product(chains: int = 3, length: int = 4, *, horizon: int | None = Non
     >>> river_product().symmetry("S").burnside_counts()
     (20, 40)
     """
-    if chains < 2 or length < 2 or length**chains > 100_000:
+    if chains < 2 or length < 2 or chains * math.log2(length) > 60 or length**chains > 100_000:
         raise InvalidParameter(
             f"the product needs chains ≥ 2 and length ≥ 2 with at most 100 000 states, got {chains}, {length}"
         )
@@ -106,6 +113,7 @@ def deep_sea(n: int = 6) -> TabularMDP:
     """
     if n < 2:
         raise InvalidParameter(f"DeepSea needs n ≥ 2 rows, got {n}")
+    _few_enough(f"deep-sea(n={n})", n * (n + 1) // 2 + 1)
 
     def step(s: tuple[int, int], a: int) -> list[tuple[float, tuple[int, int], float]]:
         row, column = s

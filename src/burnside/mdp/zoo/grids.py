@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from burnside._types import FloatArray, IntArray
 from burnside.errors import InvalidParameter
+from burnside.mdp._checks import needs_room
 from burnside.mdp.symmetry import Symmetry
 from burnside.mdp.tabular import TabularMDP
 
@@ -51,6 +52,7 @@ def grid(n: int = 5, *, horizon: int | None = None, slip: float = 0.2) -> Tabula
     """
     if n < 3 or n % 2 == 0:
         raise InvalidParameter(f"the grid needs an odd n ≥ 3 so that it has a centre, got {n}")
+    needs_room(f"grid(n={n})", n * n, 4 * n * n, 8 * n * n)
     cells = np.stack(np.unravel_index(np.arange(n * n), (n, n)), axis=1)
     landing = np.stack([np.clip(cells + step, 0, n - 1) @ [n, 1] for step in _STEPS], axis=1)
     P, reward = slippery(landing, np.arange(n * n) == n * n // 2, slip)
@@ -88,6 +90,7 @@ def torus(n: int = 3, *, horizon: int | None = None, slip: float = 0.2) -> Tabul
     """
     if n < 3:
         raise InvalidParameter(f"the torus needs n ≥ 3 (opposite moves coincide at 2), got {n}")
+    needs_room(f"torus(n={n})", n**4, 4 * n**4, 8 * n**4)
     cells = np.stack(np.unravel_index(np.arange(n * n), (n, n)), axis=1)
     size = n * n
     goal, agent = np.arange(size * size) // size, np.arange(size * size) % size

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import math
 from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 
+from burnside._resources import needs_memory
 from burnside._types import AnyArray, IntArray
 from burnside.errors import InvalidParameter, ModelTooLarge
+from burnside.mdp._checks import needs_room
 from burnside.mdp.graph import GraphMDP
 from burnside.mdp.symmetry import Symmetry
 from burnside.mdp.tabular import TabularMDP
@@ -50,7 +53,7 @@ def ring(
     _check_size(n)
     if n > _RING_LIMIT:
         raise ModelTooLarge(
-            f"the ring with n={n} has {n * n * 2 ** (n - 1)} states, too many for a table (up to n={_RING_LIMIT}): "
+            f"the ring with n={n} has n²·2^(n−1) states, too many for a table (up to n={_RING_LIMIT}): "
             f"use zoo.ring_game(n) and audit it from its orbit structure"
         )
     boards = 2 ** (n - 1)
@@ -162,6 +165,8 @@ def ring_game(n: int = 5, d: int = 1, *, end_reward: float | None = None, horizo
     _check_size(n)
     if d < 1:
         raise InvalidParameter(f"the game needs d ≥ 1 dimensions, got {d}")
+    size = 10.0 ** min(300.0, math.log10(24) + d * math.log10(4 * n))
+    needs_memory(f"the graph of ring(n={n}, d={d}), n^d cells with 4^d moves each,", size, "make n or d smaller")
     reward_at_end = float(end_reward if end_reward is not None else (10.0 if d == 1 else 20.0))
     cells = np.stack(np.unravel_index(np.arange(n**d), (n,) * d), axis=1)
     moves = np.array(list(itertools.product(MOVES, repeat=d)))
@@ -228,6 +233,7 @@ def slip_ring(n: int = 10, *, horizon: int | None = None, slip: float = 0.2, goa
     if goal not in ("uniform", "fixed"):
         raise InvalidParameter(f"goal must be 'uniform' or 'fixed', got {goal!r}")
     states = n * n
+    needs_room(f"slip-ring(n={n})", states, 4 * states, 8 * states)
     target, agent = np.arange(states) // n, np.arange(states) % n
     at_goal = agent == target
     moved = np.where(at_goal[:, None], agent[:, None], (agent[:, None] + np.array(MOVES)) % n)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 from burnside.errors import InvalidParameter
+from burnside.mdp._checks import needs_room
 from burnside.mdp.symmetry import Symmetry
 from burnside.mdp.tabular import TabularMDP
 
@@ -67,17 +69,19 @@ def bandit(n: int = 8) -> TabularMDP:
     """
     if n < 2:
         raise InvalidParameter(f"the bandit needs n ≥ 2 arms, got {n}")
+    needs_room(f"bandit(n={n})", n + 2, (n + 2) * n, 2 * (n + 2) * n)
     theta, arm = np.arange(n)[:, None], np.arange(n)[None, :]
-    success = 0.9 - 0.8 * ((arm - theta) % n) / n
-    P = np.zeros((n + 2, n, n + 2))
-    P[:n, :, n], P[:n, :, n + 1] = success, 1 - success
-    P[n, :, n] = P[n + 1, :, n + 1] = 1.0  # '+' and '−' end the episode: every arm stays
-    R = np.zeros((n + 2, n))
-    R[n] = 1.0
+    success = (0.9 - 0.8 * ((arm - theta) % n) / n).ravel()
+    won, lost = np.ones(n), np.zeros(n)  # '+' and '−' end the episode: every arm stays
+    to_plus = np.concatenate([success, won, lost])
+    to_minus = np.concatenate([1 - success, lost, won])
+    values = np.stack([to_plus, to_minus], axis=1).ravel()
+    columns = np.tile([n, n + 1], to_plus.size)
+    P = sp.csr_matrix((values, columns, 2 * np.arange(to_plus.size + 1)), shape=(to_plus.size, n + 2))
     turn = np.array([*((np.arange(n) + 1) % n), n, n + 1])
-    return TabularMDP.from_dense(
+    return TabularMDP(
         P,
-        R,
+        np.repeat((np.arange(n + 2) == n).astype(float), n),
         np.array([*np.full(n, 1 / n), 0, 0]),
         2,
         name=f"bandit(n={n})",
