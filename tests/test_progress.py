@@ -64,6 +64,7 @@ def test_errors_come_through_and_end_it(monkeypatch: pytest.MonkeyPatch) -> None
         (7, None, "round 7", "x: 7, round 7, 30 s so far"),
         (0, 5, "", "x: 0 of 5, 30 s so far"),
         (5, 5, "", "x: 5 of 5, 30 s so far"),
+        (0.3, 5, "", "x: 0 of 5, 30 s so far"),
         (2.5, 5, "", "x: 2 of 5, 30 s so far, about 30 s left"),
     ],
 )
