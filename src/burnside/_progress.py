@@ -79,17 +79,10 @@ def progress_line(what: str, elapsed: float, done: float, total: float | None, n
     >>> progress_line("auditing", 30, 0, None, "")
     'auditing: 30 s so far'
     """
-<<<<<<< HEAD
-    parts = [] if not done and not total else [f"{done:.0f}" if total is None else f"{done:.0f} of {total:.0f}"]
-    parts += [note] if note else []
-    parts.append(f"{duration(elapsed)} so far")
-    if total is not None and 0 < done < total:
-=======
     parts = [] if not done and not total else [f"{int(done)}" if total is None else f"{int(done)} of {total:.0f}"]
     parts += [note] if note else []
     parts.append(f"{duration(elapsed)} so far")
     if total is not None and 1 <= done < total:
->>>>>>> main
         parts.append(f"about {duration(elapsed * (total - done) / done)} left")
     return f"{one_line(what)}: {', '.join(one_line(part) for part in parts)}"
 
@@ -164,11 +157,7 @@ class _Bar:
 
     def _draw(self) -> None:
         done, total, note = self._at
-<<<<<<< HEAD
-        count = f"{done:.0f}/{total:.0f}" if total is not None else f"{done:.0f}" if done else ""
-=======
         count = f"{int(done)}/{total:.0f}" if total is not None else f"{int(done)}" if done else ""
->>>>>>> main
         self._bar.update(self._task, completed=done, total=total, count=f"{count} {one_line(note)}".strip())
 
     def close(self) -> None:

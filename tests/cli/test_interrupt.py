@@ -22,11 +22,7 @@ LONG = {
     "audit cube --n 3 --depth 9": r"counting .*: [1-9] of 10",
     "minimise slip-ring --n 400": "minimising",
     "cover se3^3/se3 --alpha 0.7 --samples 2000000": r"a net of se3.* \d+ of \d+",
-<<<<<<< HEAD
-    "measure FrozenLake-v1 --fresh": r"measuring FrozenLake-v1: 0 of 20",
-=======
     "measure FrozenLake-v1 --fresh": r"measuring FrozenLake-v1: \d+ of 20",
->>>>>>> main
     "measure slip-ring --n 20 --learner ucfh --fresh": r"measuring slip-ring\(n=20\): \d+ of 20",
     "measure slip-ring --n 40 --learner ucfh-literal --fresh": r"measuring slip-ring\(n=40\): \d+ of 20",
     "show slip-ring --n 150 --max-states 22500 --out orbits.svg": "drawing",

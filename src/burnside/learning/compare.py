@@ -139,13 +139,8 @@ def compare(
         learner, eps, delta, absolute, scale, min_episodes, max_episodes, options: as for :func:`learn`.
         seeds: how many, or which ones. A seed gives the same run alone or among others.
         workers: threads; the compiled loops run beside each other.
-<<<<<<< HEAD
-        progress: called several times a second with (runs done, runs in all); runs under way count by
-            the share of their episodes that was played, so far as it can be foreseen.
-=======
         progress: called several times a second with (runs done, runs in all); runs under way count by the share of the
             episodes that such runs took, or may take.
->>>>>>> main
         archive: keeps finished runs; what it already holds is not run again.
 
     >>> from burnside.mdp import zoo
@@ -232,13 +227,9 @@ def _run_all(one: _One, seeds: Sequence[int], workers: int, progress: Progress |
             def report(played: int, expected: int, job: tuple[int, int] = job) -> None:
                 if stop.is_set():
                     raise _Stopped
-<<<<<<< HEAD
-                shares[job] = min(1.0, played / max(1, expected))
-=======
                 like = [run.episodes for other, run in list(done.items()) if other[1] == job[1]]
                 usual = sum(like) / len(like) if like else float(expected)
                 shares[job] = min(0.99, played / max(1.0, usual))
->>>>>>> main
 
             try:
                 run = one(*job, report)
@@ -255,22 +246,15 @@ def _run_all(one: _One, seeds: Sequence[int], workers: int, progress: Progress |
     threads = [threading.Thread(target=work, daemon=True) for _ in range(min(workers, len(jobs)))]
     for thread in threads:
         thread.start()
-<<<<<<< HEAD
-=======
     told = 0.0
->>>>>>> main
     try:
         while len(done) < len(jobs) and not failures:
             with news:
                 news.wait(0.2)
             if progress is not None:
                 under_way = sum(share for job, share in list(shares.items()) if job not in done)
-<<<<<<< HEAD
-                progress(len(done) + under_way, len(jobs))
-=======
                 told = max(told, len(done) + under_way)  # forecasts change, but nothing is undone
                 progress(told, len(jobs))
->>>>>>> main
     finally:
         stop.set()
         deadline = time.monotonic() + 0.5

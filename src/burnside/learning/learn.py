@@ -183,18 +183,11 @@ def _next_size(size: int, largest: int, seconds: float) -> int:
 
 
 def _tell(progress: Progress | None, state: IntArray, rule: FloatArray, budget: Budget) -> None:
-<<<<<<< HEAD
-    """How many episodes were played, and how many there will be if no further mistake is made."""
-    if progress is not None:
-        expected = min(budget.max_episodes, max(int(rule[2]), 2 * int(state[1])))
-        progress(int(state[0]), max(expected, int(state[0])))
-=======
     """How many episodes were played, and how many are expected: all, until a quarter went by without a mistake."""
     if progress is not None:
         played, last = int(state[0]), int(state[1])
         plateau = max(int(rule[2]), 2 * last) if 4 * last <= 3 * played else budget.max_episodes
         progress(played, max(played, min(budget.max_episodes, plateau)))
->>>>>>> main
 
 
 def _optimistic(
