@@ -6,11 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from tests.mdp.helpers import Planted, coarser, induction, one_sentence, random_policy
 from tests.mdp.test_discover import coarse
 from tests.mdp.test_verify import planted
 
+from burnside import audit
 from burnside.errors import InvalidParameter
 from burnside.mdp import (
     Homomorphism,
@@ -127,6 +129,20 @@ def test_policies_need_no_choice_there() -> None:
     assert best[0].tolist() == [0, 2, -1]
     assert np.allclose(evaluate(DOOR, np.array([[0, 2, 0]] * 3)), solve(DOOR).V)  # whatever it holds there
     one_sentence(InvalidParameter, lambda: evaluate(DOOR, np.array([[0, -1, -1]] * 3)), "another state")
+
+
+def test_very_many_states_that_nothing_leads_to() -> None:
+    """A few bytes of a file can ask for them."""
+    n = 300_000
+    P = sp.csr_matrix(([1.0, 1.0], ([0, 1], [1, 0])), shape=(2, n))
+    mdp = TabularMDP(P, [1.0, 1.0], np.eye(1, n)[0], 2, pair_state=[0, 1])
+    found = discover(mdp)
+    assert found.order is None and found.n_state_orbits == 2 and found.n_pair_orbits == 1
+    assert found.order_on(mdp, np.ones(2, dtype=bool)) == 2
+    assert quotient(mdp, found).mdp.n_states == minimise(mdp).mdp.n_states == 2
+    assert audit(mdp, found).to_dict()["group"] == {
+        "name": "Aut(M)", "order": None, "log10_order": None, "acting_order": 2, "log10_acting_order": np.log10(2)
+    }  # fmt: skip
 
 
 def test_terminal_states_that_nothing_tells_apart() -> None:

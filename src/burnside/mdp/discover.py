@@ -34,6 +34,9 @@ from burnside.mdp.verify import TOLERANCE, verify
 
 __all__ = ["discover"]
 
+#: Up to so many terminal states that nothing leads to, the order is computed: it has their factorial.
+_MOST_LONELY = 10_000
+
 #: Called with (components done, components in all).
 Progress = Callable[[int, int], None]
 
@@ -125,14 +128,22 @@ def _components(
     # A component whose colours occur nowhere else and all differ has no automorphism: nothing to do for it.
     spread = np.bincount(colours)
     found = []
+    lonely = _lonely(mdp)
     for done, states in enumerate(by_component):
         if progress is not None:
             progress(done, count)
-        if (spread[colours[states]] > 1).any():
+        if not lonely[states[0]] and (spread[colours[states]] > 1).any():
             found.append(builder.component(states))
     if progress is not None:
         progress(count, count)
     return found
+
+
+def _lonely(mdp: TabularMDP) -> BoolArray:
+    """Terminal states that nothing leads to: all of them are alike, and there may be very many."""
+    lonely = mdp.terminal.copy()
+    lonely[mdp.P.indices] = False
+    return lonely
 
 
 class _GraphBuilder:
@@ -229,6 +240,7 @@ def _assemble(mdp: TabularMDP, components: list[_Component], pair_class: IntArra
     for component in components:
         alike.setdefault(component.form, []).append(component)
     kinds = [_Kind(group, _bliss(group[0].graph.automorphism_group, group[0].colours)) for group in alike.values()]
+    lonely = np.flatnonzero(_lonely(mdp))
     maker = _Generators(mdp, pair_class)
     # the k-th automorphisms of unlike components act at once: same orbits, fewer generators
     for k in range(max((len(kind.automorphisms) for kind in kinds), default=0)):
@@ -236,8 +248,9 @@ def _assemble(mdp: TabularMDP, components: list[_Component], pair_class: IntArra
         for kind in kinds:
             if k < len(kind.automorphisms):
                 maker.move(kind.first, kind.first, kind.automorphisms[k])
-    if any(len(kind.members) > 1 for kind in kinds):
+    if lonely.size > 1 or any(len(kind.members) > 1 for kind in kinds):
         maker.start()
+        maker.turn_states(lonely)
         for kind in kinds:
             maker.exchange(kind.members)
     if factor > 1:
@@ -246,8 +259,11 @@ def _assemble(mdp: TabularMDP, components: list[_Component], pair_class: IntArra
             maker.turn_equal_actions(c)
     if not maker.on_states:
         return Symmetry.trivial(mdp)
-    order = factor * math.prod(kind.order ** len(kind.members) * math.factorial(len(kind.members)) for kind in kinds)
-    whole = _Automorphisms(mdp, kinds, pair_class)
+    order = None
+    if lonely.size <= _MOST_LONELY:
+        counts = [kind.order ** len(kind.members) * math.factorial(len(kind.members)) for kind in kinds]
+        order = factor * math.factorial(lonely.size) * math.prod(counts)
+    whole = _Automorphisms(mdp, kinds, pair_class, lonely)
     return Symmetry(np.array(maker.on_states), np.array(maker.on_pairs), name="Aut(M)", order=order, whole=whole)
 
 
@@ -266,8 +282,9 @@ class _Kind:
         if marked.size == 0 or (self.order == 1 and len(self.members) == 1):
             return 1
         colours = list(self.first.colours)
+        new = max(colours) + 1
         for k, vertex in enumerate(marked):  # each of them a colour of its own: what is left moves none of them
-            colours[n + int(vertex)] = max(self.first.colours) + 1 + k
+            colours[n + int(vertex)] = new + k
         count = len(self.members)
         return (self.order // _order(self.first, colours)) ** count * math.factorial(count)
 
@@ -279,6 +296,7 @@ class _Automorphisms:
     mdp: TabularMDP
     kinds: list[_Kind]
     pair_class: IntArray
+    lonely: IntArray
 
     def generators(self) -> tuple[AnyArray, AnyArray]:
         """One generator for each thing that can be done by itself."""
@@ -290,6 +308,9 @@ class _Automorphisms:
             for some in (kind.members[:2], kind.members)[: min(2, len(kind.members) - 1)]:
                 maker.start()
                 maker.exchange(some)
+        for size in {2, self.lonely.size} if self.lonely.size > 1 else ():
+            maker.start()
+            maker.turn_states(self.lonely[:size])
         for c in maker.several():
             for length in {2, maker.size(c)}:
                 maker.start()
@@ -347,6 +368,10 @@ class _Generators:
             back = np.empty_like(target.canonical)
             back[target.canonical] = np.arange(back.size)
             self.move(source, target, back[source.canonical])
+
+    def turn_states(self, states: IntArray) -> None:
+        """Let the newest generator take each of these states, which have no pairs, to the next."""
+        self.on_states[-1][states] = np.roll(states, 1)
 
     def several(self) -> list[int]:
         """The classes of equal actions that have more than one member."""
