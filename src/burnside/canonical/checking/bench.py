@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,14 @@ from burnside.canonical.base import numbers, structure
 from burnside.canonical.checking.access import Outcome, Pair, Prober, StateAccess, alike
 from burnside.canonical.checking.evidence import Deviations, EnvCounterexample, Place, Stratum, counterexample
 from burnside.canonical.checking.spaces import Actions, Numbers, image_action, inside
-from burnside.canonical.checking.tolerance import Gap, Ruler, floats_of, nudged
+from burnside.canonical.checking.tolerance import Gap, Ruler, floats_of, lattice_of, nudged
 from burnside.canonical.symmetry import EnvSymmetry
 from burnside.errors import BurnsideError
 
 __all__ = ["Bench", "Options", "Unreproduced"]
 
-_NUDGES = (0.5, 1.0, 2.0, 0.5, 1.0, 2.0)  # units of the last digit by which states are moved
+_NUDGES = (0.5, 1.0, 2.0)  # units of the last digit by which states are moved
+_FAR = (8.0, 32.0, 1e3, 1e6)  # the same, to find edges; in single precision the first two
 _MARGIN = 4  # times what nudging does is rounding
 
 
@@ -46,6 +47,7 @@ class Bench:
         described: names and bounds of the numbers of an observation.
         trusted: whether the environment's own observations lie in the space that it declares.
         fixed: floating-point numbers of the state that live on a grid.
+        examples: some states that were reached.
         progress: told how many places are done, of how many.
     """
 
@@ -60,10 +62,12 @@ class Bench:
     trusted: bool
     deviations: Deviations
     fixed: BoolArray | None = None
+    examples: Sequence[Any] = ()
     progress: Callable[[int], None] = lambda done: None
 
     def __post_init__(self) -> None:
         self.prober = Prober(self.env, self.access, self.rng)
+        self._grids: dict[int, BoolArray | None] = {}
 
     # ------------------------------------------------------------------ images
 
@@ -125,7 +129,7 @@ class Bench:
                 np.fmax(found, np.abs(moved - plain), out=found)
         return _MARGIN * np.where(np.isfinite(found), found, 0.0)
 
-    def beyond_rounding(self, place: Place, action: Any, here: Outcome, there: Outcome) -> Gap:
+    def beyond_rounding(self, place: Place, action: Any, here: Outcome, there: Outcome, tries: int) -> Gap:
         """The difference between what is expected and what was found, as far as rounding does not explain it.
 
         First the last digits of what follows here are moved before the group acts on it; then those of the state. If
@@ -137,41 +141,95 @@ class Bench:
         gap = ruler.gap(expected, there, _array(more, gap_size(ruler, expected, there)))
         if not gap.parts:
             return gap
-        moved = self._moved(place, action)
+        moved = self._moved(place, action, tries)
         if not moved:
             return gap
         size = numbers(there.observation).size
-        wide, wide_reward = np.broadcast_to(np.asarray(more, dtype=np.float64), size).copy(), 0.0
-        for other in moved:
-            apart = ruler.apart(other.observation, there.observation)
-            if apart is not None:
-                wide = np.fmax(wide, _MARGIN * np.where(np.isfinite(apart), apart, 0.0))
-            if np.isfinite(other.reward - there.reward):
-                wide_reward = max(wide_reward, _MARGIN * abs(other.reward - there.reward))
-        gap = ruler.gap(expected, there, wide, wide_reward)
-        return Gap(
-            gap.observation,
-            gap.reward,
-            gap.excess,
-            gap.reward_excess,
-            gap.terminated and all(o.terminated == there.terminated for o in moved),
-            gap.truncated and all(o.truncated == there.truncated for o in moved),
-        )
+        wide = np.broadcast_to(np.asarray(more, dtype=np.float64), size).copy()
+        wide, paid = self._widened(wide, 0.0, there, moved)
+        gap = _with_ends(ruler.gap(expected, there, wide, paid), _Ends(expected, there, moved, []))
+        if not gap.parts:
+            return gap
+        # The same on this side, without what was there before it was moved: a number that must be met exactly, such as
+        # a wall that is touched, is missed by all that are moved, and that explains nothing.
+        around = [self.image(g, o) for o in self._moved(place, None, tries)]
+        if not around:
+            return gap
+        wide, paid = self._widened(wide, paid, around[0], around[1:])
+        gap = _with_ends(ruler.gap(expected, there, wide, paid), _Ends(expected, there, moved, around))
+        if gap.terminated or gap.truncated:
+            # By chance nothing lies within a billionth of an edge: what does was put there, and rounding decides.
+            moved += self._moved(place, action, tries, _FAR)
+            around += [self.image(g, o) for o in self._moved(place, None, tries, _FAR)]
+            gap = _with_ends(gap, _Ends(expected, there, moved, around))
+        return gap
 
-    def _moved(self, place: Place, action: Any) -> list[Outcome]:
-        """Outcomes at images of the state that differ in the last digits."""
-        values = floats_of(place.pair.state)
-        if not values.size or (self.fixed is not None and self.fixed.size == values.size and self.fixed.all()):
+    def _widened(
+        self, wide: FloatArray, paid: float, one: Outcome, others: Sequence[Outcome]
+    ) -> tuple[FloatArray, float]:
+        """What rounding explains, after a look at outcomes that differ from one by rounding only."""
+        for other in others:
+            apart = self.ruler.apart(other.observation, one.observation)
+            if apart is not None and apart.size == wide.size:
+                wide = np.fmax(wide, _MARGIN * np.where(np.isfinite(apart), apart, 0.0))
+            if np.isfinite(other.reward - one.reward):
+                paid = max(paid, _MARGIN * abs(other.reward - one.reward))
+        return wide, paid
+
+    def _moved(self, place: Place, action: Any, tries: int, sizes: Sequence[float] = _NUDGES) -> list[Outcome]:
+        """Outcomes at images of the state that differ in the last digits; without an action, at the state itself."""
+        state, g = place.pair.state, self.symmetry.generators[place.j]
+        fixed = _fitting(self.fixed, state)
+        if not floats_of(state).size or (fixed is not None and fixed.all()):
             return []
-        fixed = self.fixed if self.fixed is not None and self.fixed.size == values.size else None
         found = []
-        for ulps in _NUDGES:
+        for k in range(tries):
+            ulps = sizes[k % len(sizes)]
             try:
-                state = self.target(self.symmetry.generators[place.j], nudged(place.pair.state, self.rng, ulps, fixed))
-                found.append(self.prober.draw(state, action))
+                near = nudged(state, self.rng, ulps, fixed)
+                if action is None:
+                    found.append(self.prober.draw(near, place.pair.action))
+                else:
+                    image = self.target(g, near)
+                    image = nudged(image, self.rng, ulps, self._fixed_images(place.j, image))
+                    found.append(self.prober.draw(image, action))
             except BurnsideError:  # just outside of what it takes
                 continue
         return found
+
+    def _fixed_images(self, j: int, image: Any) -> BoolArray | None:
+        """Floating-point numbers of the images that live on a grid."""
+        if j not in self._grids:
+            g = self.symmetry.generators[j]
+            rows = [floats_of(self.target(g, state)) for state in self.examples]
+            alike = len(rows) > 0 and len({row.size for row in rows}) == 1
+            self._grids[j] = lattice_of(np.stack(rows)) if alike else None
+        return _fitting(self._grids[j], image)
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """Outcomes that decide whether an end of the episode on one side only is one: moved ones there, and here."""
+
+    expected: Outcome
+    there: Outcome
+    moved: Sequence[Outcome]
+    around: Sequence[Outcome]
+
+    def differ(self, name: str) -> bool:
+        """Whether only one side ends, however the last digits are."""
+        if getattr(self.expected, name) == getattr(self.there, name):
+            return False
+        always = all(getattr(o, name) == getattr(self.there, name) for o in self.moved)
+        return always and len({getattr(o, name) for o in self.around}) < 2
+
+
+def _with_ends(gap: Gap, ends: _Ends) -> Gap:
+    return replace(gap, terminated=ends.differ("terminated"), truncated=ends.differ("truncated"))
+
+
+def _fitting(mask: BoolArray | None, state: Any) -> BoolArray | None:
+    return mask if mask is not None and mask.size == floats_of(state).size else None
 
 
 def _array(more: FloatArray | float, size: int) -> FloatArray | None:

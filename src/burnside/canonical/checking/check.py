@@ -433,6 +433,7 @@ class _Check:
             self.trusted,
             self.deviations,
             lattice_of(np.stack(rows)) if same else None,
+            [v.pair.state for v in self.visits[:200]],
             self._progress,
         )
 

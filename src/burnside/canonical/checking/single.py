@@ -24,6 +24,8 @@ from burnside.errors import BurnsideError
 
 __all__ = ["compare_single"]
 
+_THOROUGH, _QUICK = 32, 4  # states that differ in the last digits, before rounding is ruled out
+_ENOUGH_SOLID = 5
 _AGAIN = 16  # draws that tell a rare outcome from a violation
 _KINDS = {"dynamics": "transition"}
 
@@ -41,6 +43,7 @@ class _Comparison:
     def __init__(self, bench: Bench, stratum: Stratum, clocks: list[int]) -> None:
         self.bench, self.stratum, self.clocks = bench, stratum, clocks
         self.missed: list[tuple[Place, Outcome]] = []
+        self.solid = 0  # violations that no rounding explained, after many tries
         self.sure = False  # a violation was found, and it was no accident
         self.failures: list[tuple[Place, tuple[Any, Any], BurnsideError]] = []
 
@@ -107,7 +110,8 @@ class _Comparison:
                 self._repeats(place.pair.state, place.pair.action, here) and self._repeats(target, image[1], there)
             ):
                 return False
-            gap = bench.beyond_rounding(place, image[1], here, there)
+            tries = _THOROUGH if self.solid < _ENOUGH_SOLID else _QUICK
+            gap = bench.beyond_rounding(place, image[1], here, there, tries)
             if not gap.parts:
                 stratum.rounding += 1
         if not stratum.kind.known and here.terminated and there.terminated and gap.observation is not None:
@@ -127,6 +131,7 @@ class _Comparison:
             return True
         if gap.parts:
             self.sure = True
+            self.solid += 1
             self._note(place, image, gap, expected, there)
         return True
 

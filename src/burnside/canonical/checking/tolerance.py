@@ -238,7 +238,8 @@ def nudged(x: Any, rng: np.random.Generator, ulps: float, fixed: BoolArray | Non
     def move(leaf: Any) -> Any:
         nonlocal place
         values = np.asarray(leaf)
-        by = rng.uniform(-ulps, ulps, values.shape) * np.finfo(values.dtype).eps
+        reach = ulps if values.dtype.itemsize >= 8 else min(ulps, 32.0)
+        by = rng.uniform(-reach, reach, values.shape) * np.finfo(values.dtype).eps
         if fixed is not None and place + values.size <= fixed.size:
             by = np.where(fixed[place : place + values.size].reshape(values.shape), 0.0, by)
         place += values.size
