@@ -14,14 +14,15 @@ REPO = Path(__file__).resolve().parents[1]
 
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="there is no make here")
 
-# Answers as its environment's files say: `alive` (imports work), `sound` (doctor is content).
+# Answers as its environment's files say: `alive` (imports work), `sound` (doctor is content), `red` (a test fails).
 INTERPRETER = """#!/bin/sh
 here=$(dirname "$(dirname "$0")")
 echo "$*" | cut -c 1-60 | head -n 1 >> log
 case "$*" in
   *"-m venv"*)
     for last; do :; done
-    mkdir -p "$last/bin"; cp "$0" "$last/bin/python"; touch "$last/alive" "$last/sound";;
+    mkdir -p "$last/bin"; cp "$0" "$last/bin/python"; cp "$0" "$last/bin/oxlint"; touch "$last/alive" "$last/sound";;
+  *"-m pytest"*) [ ! -f "$here/red" ];;
   *"doctor"*) echo "what the doctor says"; [ -f "$here/sound" ];;
   *"import os, sys, numpy"*) [ -f "$here/alive" ];;
 esac
@@ -41,10 +42,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def make(folder: Path, target: str = ".venv/.installed-dev") -> tuple[int, str, str]:
+def make(folder: Path, *targets: str) -> tuple[int, str, str]:
     """Exit code, what was printed, and how the interpreters were called."""
     (folder / "log").write_text("")
-    command = ["make", "--no-print-directory", f"PYTHON={folder / 'python'}", target]
+    command = ["make", "--no-print-directory", f"PYTHON={folder / 'python'}", *(targets or (".venv/.installed-dev",))]
     clean = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
     done = subprocess.run(command, cwd=folder, env=clean, capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr, (folder / "log").read_text()
@@ -99,3 +100,31 @@ def test_the_robot_environment_asks_for_a_compiler_first(folder: Path) -> None:
     (need,) = [k for k, line in enumerate(calls) if line.startswith("need gcc")]
     (pip,) = [k for k, line in enumerate(calls) if line.startswith("-m pip")]
     assert need < pip
+
+
+def test_make_test_runs_both_suites_and_fails_with_either(folder: Path) -> None:
+    code, said, calls = make(folder, "test")
+    assert code == 0, said
+    lines = calls.splitlines()
+    assert len([line for line in lines if line.startswith("-m pytest")]) == 2 and "need libosmesa6" in calls
+    assert "-m mypy" in calls and "-m ruff check ." in calls and "-m mkdocs build --strict" in calls
+    for environment in (".venv", ".venv-robot"):
+        (folder / environment / "red").touch()
+        assert make(folder, "test")[0] != 0
+        (folder / environment / "red").unlink()
+    assert make(folder, "test")[0] == 0
+
+
+def test_make_test_can_leave_the_simulator_out(folder: Path) -> None:
+    code, said, calls = make(folder, "test", "ROBOTTESTS=0")
+    assert code == 0, said
+    assert calls.count("-m pytest") == 1 and not (folder / ".venv-robot").exists()
+
+
+def test_a_robot_environment_that_cannot_be_made_is_tried_again_and_fails_in_the_end(folder: Path) -> None:
+    make(folder, "test")
+    (folder / ".venv-robot" / "sound").unlink()
+    (folder / ".venv-robot" / ".installed").unlink()
+    code, said, calls = make(folder, "test")
+    assert code != 0 and said.count("what the doctor says") == 2
+    assert calls.count("-m pytest") == 1  # the tests of the other environment were run
