@@ -130,7 +130,8 @@ endef
 # The stamp is written last, when everything that was installed has been imported, so a failed installation is done again;
 # and it is believed only while the environment's interpreter runs and finds the code of this folder, which it does not
 # when the folder was moved or Python was upgraded. An installation that was killed leaves a file with the id of its shell
-# behind: pip may then believe in packages it copied only half, so the environment is made anew.
+# behind: pip may then believe in packages it copied only half, so the environment is made anew. (Process numbers come
+# again: that one counts only if it is such a shell.)
 define ENVIRONMENT
 $(PYTHON_CHECK); \
 busy=$(1)/.installing; fresh=yes; \
@@ -139,7 +140,8 @@ if [ $$fresh = yes ] && [ ! -f $$busy ]; then \
   if $(1)/bin/python -I -c '$(ALIVE)' 2>/dev/null; then exit 0; fi; \
   echo "$(1) does not work any more (moved, or its Python was replaced): making it anew"; rm -rf $(1); \
 fi; \
-if [ -f $$busy ] && kill -0 "$$(cat $$busy)" 2>/dev/null; then \
+if [ -f $$busy ] && kill -0 "$$(cat $$busy)" 2>/dev/null && \
+  { ! command -v ps >/dev/null || ps -o args= -p "$$(cat $$busy)" | grep -q '[.]installing'; }; then \
   echo "another make is installing into $(1): wait for it, or delete $$busy if there is none." >&2; exit 1; fi; \
 if [ -f $$busy ]; then echo "the last installation into $(1) was interrupted: starting afresh"; rm -rf $(1); fi; \
 { $(1)/bin/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \

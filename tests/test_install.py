@@ -90,8 +90,12 @@ def test_an_installation_that_was_killed_is_started_afresh(folder: Path, target:
     busy.write_text("999999999\n")
     code, said, calls = make(folder, target)
     assert code == 0 and "was interrupted: starting afresh" in said and "-m venv" in calls and not busy.exists()
-    busy.write_text(f"{os.getpid()}\n")
-    code, said, calls = make(folder, target)
+    busy.write_text(f"{os.getpid()}\n")  # that number belongs to something else now
+    assert make(folder, target)[0] == 0 and not busy.exists()
+    with subprocess.Popen(["sh", "-c", ": .installing; sleep 60; :"]) as other:
+        busy.write_text(f"{other.pid}\n")
+        code, said, calls = make(folder, target)
+        other.kill()
     assert code != 0 and "another make is installing" in said and "-m pip" not in calls
 
 
