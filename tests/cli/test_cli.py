@@ -211,15 +211,15 @@ def test_bad_input_is_one_clear_sentence(
 
 def test_pickled_file_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = zoo.fig2().save(tmp_path / "evil.npz")
-    arrays = dict(np.load(path)) | {"rewards": np.array([{"a": 1}] * 16, dtype=object)}
-    np.savez(path, **arrays)
+    with np.load(path) as whole:
+        arrays = dict(whole)
+    for name in ("format", "rewards", "initial", "state_names"):
+        np.savez(path, **(arrays | {name: np.array([{"a": 1}] * 16, dtype=object)}))
+        code, _, err = run(capsys, "audit", str(path))
+        assert code == 2 and "pickled objects, which are never loaded" in err
+    np.savez(path, format=np.array([{"a": 1}], dtype=object))
     code, _, err = run(capsys, "audit", str(path))
     assert code == 2 and "not an MDP" in err
-    zoo.slip_ring(5).save(path)
-    with np.load(path) as whole:
-        np.savez(path, **{**whole, "initial": np.array([{"a": 1}], dtype=object)})
-    code, _, err = run(capsys, "audit", str(path))
-    assert code == 2 and "pickle" in err
 
 
 def test_unknown_command_and_help_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -140,6 +140,7 @@ def test_output_that_cannot_be_written(words):
     [
         (MemoryError(), "not enough memory for this: make"),
         (np._core._exceptions._ArrayMemoryError((10**9, 8), np.dtype(float)), "Unable to allocate 59.6 GiB"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to"), "not enough memory for this: make"),
         (RecursionError("maximum depth"), "nested too deeply"),
         (OSError(28, "No space left on device", "runs/[/x]"), "runs/[/x]: No space left on device"),
         (UnicodeEncodeError("ascii", "ε", 0, 1, "ordinal"), "use UTF-8"),

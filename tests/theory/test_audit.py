@@ -230,3 +230,11 @@ def test_what_moves_terminal_states_only_is_not_in_the_order() -> None:
     mdp = bs.TabularMDP(P, [1.0], [1, 0, 0], 2, pair_state=[0])
     found = bs.audit(mdp, bs.discover(mdp))
     assert (found.group_order, found.acting_order) == (2, 1)
+
+
+def test_a_model_whose_episodes_are_over_before_they_begin() -> None:
+    """From p₀ nothing is ever chosen: there is no pair to reach, and none to save."""
+    mdp = bs.TabularMDP([[1.0, 0.0]], [1.0], [0.0, 1.0], 3, pair_state=[0])
+    found = bs.audit(mdp, bs.discover(mdp))
+    assert found.reachable is not None and found.reachable["pairs"] == 0
+    assert found.to_dict()["factors"]["reachable"] == 1.0

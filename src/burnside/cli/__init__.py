@@ -9,11 +9,12 @@ Python.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from typing import Any
 
-__all__ = ["main"]
+__all__ = ["main", "run"]
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -50,8 +51,6 @@ def _main(arguments: list[str]) -> int:
     import tyro
 
     from burnside.cli import commands
-    from burnside.cli.console import print_problem
-    from burnside.errors import BurnsideError, NotVerified
 
     try:
         command = tyro.cli(
@@ -62,6 +61,14 @@ def _main(arguments: list[str]) -> int:
         )
     except SystemExit as stop:
         return int(stop.code) if isinstance(stop.code, int) else 2
+    return run(command)
+
+
+def run(command: Any) -> int:
+    """Run a command that has been parsed; whatever is the user's or the machine's fault is one sentence."""
+    from burnside.cli.console import print_problem
+    from burnside.errors import BurnsideError, NotVerified
+
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
@@ -80,6 +87,10 @@ def _main(arguments: list[str]) -> int:
         return _problem(f"there is not enough memory for this{_reason(error)}: make the problem smaller")
     except RecursionError:
         return _problem("the input is nested too deeply: make it flatter")
+    except RuntimeError as error:  # of torch: it has no MemoryError
+        if not re.search("can't allocate memory|out of memory", str(error)):
+            raise
+        return _problem("there is not enough memory for this: make the problem smaller")
     except UnicodeError as error:
         return _problem(f"a text cannot be read or written in its encoding ({error}): use UTF-8")
 

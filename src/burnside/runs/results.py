@@ -7,11 +7,13 @@ holds the checksums of the others: a file that was cut short or changed is notic
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import hashlib
 import io
 import json
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -405,7 +407,8 @@ def _frame(source: _File, take: Callable[[Any], Any]) -> Any:
         raise MissingExtra("polars", "learn")
     content = source.content()
     try:
-        return take(polars.read_parquet(io.BytesIO(content)))
+        with _quiet():
+            return take(polars.read_parquet(io.BytesIO(content)))
     except MemoryError:
         raise
     except Exception as error:
@@ -414,6 +417,23 @@ def _frame(source: _File, take: Callable[[Any], Any]) -> Any:
         if type(error).__name__ != "PanicException":  # of Rust; it is no Exception
             raise
         raise source.damaged("it makes the reader of parquet files fail") from None
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Nothing goes to stderr meanwhile, not even from Rust, which prints a panic before Python hears of it."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # there is no stderr
+        yield
+        return
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def _read_columns(source: _File) -> dict[str, AnyArray]:

@@ -98,7 +98,7 @@ class Audit:
         """Pairs that can be reached over their classes."""
         if self.reachable is None:
             return None
-        return self.reachable["pairs"] / self.reachable["quotient_pairs"]
+        return _reachable_factor(self.reachable)
 
     @property
     def successor_factor(self) -> float:
@@ -223,6 +223,11 @@ def audit(
 # ---------------------------------------------------------------------- tables
 
 
+def _reachable_factor(sizes: dict[str, int]) -> float:
+    """Pairs for each class, among those that an episode reaches; 1 where every episode is over before it begins."""
+    return sizes["pairs"] / sizes["quotient_pairs"] if sizes["quotient_pairs"] else 1.0
+
+
 def _audit_table(mdp: TabularMDP, symmetry: Symmetry, eps: float, delta: float, trust: bool) -> Audit:
     verdict = verify(mdp, symmetry)
     reduced = quotient(mdp, symmetry, trust=trust and not verdict.ok, verdict=verdict)
@@ -235,7 +240,7 @@ def _audit_table(mdp: TabularMDP, symmetry: Symmetry, eps: float, delta: float, 
     if paper.pairs is not None and not attainable:
         acting = mdp.n_states - mdp.n_terminal
         why += _products(acting * mdp.n_actions * mdp.successors, paper, size, small)
-    ratio = found["pairs"] / found["quotient_pairs"]
+    ratio = _reachable_factor(found)
     if ratio < joint * (1 - 1e-9):
         why += (
             f". From p₀ an episode reaches {found['pairs']} of the {mdp.n_pairs} pairs, in {found['quotient_pairs']} "

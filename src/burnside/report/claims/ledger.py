@@ -18,7 +18,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from burnside._files import read_text
+from burnside._files import read_json, read_text
 from burnside.errors import UnknownName, UnreadableFile
 from burnside.report.claims.conditions import condition_names
 from burnside.report.claims.figures import fill, placeholders
@@ -155,18 +155,17 @@ def kept(path: str | Path | None = None) -> Kept:
     """The figures and fingerprints beside a ledger: ``claims.json`` beside ``claims.toml``; empty if there is none."""
     try:
         if path is None:
-            text = (resources.files(__package__) / "claims.json").read_text(encoding="utf-8")
+            content = json.loads((resources.files(__package__) / "claims.json").read_text(encoding="utf-8"))
         else:
-            beside = Path(path).with_suffix(".json")
-            text = read_text(beside) if beside.exists() else '{"figures": {}, "quotes": {}}'
-    except FileNotFoundError:
-        return Kept()
-    except OSError as error:
-        raise UnreadableFile(f"cannot read the figures of the ledger: {error}") from None
-    try:
-        content = json.loads(text)
-        return Kept(dict(content["figures"]), dict(content["quotes"]))
-    except (ValueError, KeyError, TypeError, RecursionError):
+            content = read_json(Path(path).with_suffix(".json"))
+        json.dumps(content, allow_nan=False)  # refuses numbers that are none
+        found = Kept(dict(content["figures"]), dict(content["quotes"]))
+        if not all(isinstance(figures, dict) for figures in found.figures.values()):
+            raise TypeError
+        return found
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        if path is not None and not Path(path).with_suffix(".json").exists():
+            return Kept()
         raise UnreadableFile(
             "the figures of the ledger (claims.json) are damaged: write them again with 'burnside claims --update'"
         ) from None
@@ -217,6 +216,12 @@ def _claim(row: Any, number: int, computed: Mapping[str, Mapping[str, Any]], upd
     for key, allowed in (("kind", KINDS), ("status", STATUSES), ("ours", OURS)):
         if row[key] not in allowed:
             raise UnknownName(f"{key} of {name}", row[key], allowed)
+    tolerance = row.get("tolerance", 0.0)
+    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 0 <= tolerance < 1:
+        raise UnreadableFile(f"{name}: the tolerance is a share from 0 to 1, not {tolerance!r:.40}")
+    for key, kind, words in (("needs", str, "a text"), *((k, list, "a list") for k in ("sources", "expect", "scale"))):
+        if not isinstance(row.get(key, kind()), kind):
+            raise UnreadableFile(f"{name}: {key!r} must be {words}")
     _check_verdict(name, row)
     _check_figures(name, row)
     figures = {key: value for key, value in computed.get(row["id"], {}).items() if key in row.get("figures", {})}
