@@ -1,9 +1,9 @@
 """``check_symmetry``: is a claimed symmetry one of this environment? Three answers, each earned.
 
-Read in this order: ``check`` (what is done), ``verdict`` (what it means).
+Read in this order: ``check`` (what is done), ``verdict`` and ``report`` (what it means).
 
-Where it looks: ``walks`` (random play and policies), ``explore`` (a search for new states), ``drawn`` (states that are
-set), ``spaces`` (bounds, names, actions).
+Where it looks: ``sources`` (the places of each kind), ``walks`` (random play and policies), ``explore`` (a search for
+new states), ``drawn`` (states that are set), ``spaces`` (bounds, names, actions).
 
 How it compares: ``tables`` (environments with a table), ``single`` (deterministic ones), ``laws`` and ``twosample``
 (stochastic ones), ``visited`` (those whose state cannot be set), ``resets`` (the law of reset), ``episodes`` (clocks),

@@ -20,22 +20,21 @@ from burnside.canonical.base import Canonicalizer
 from burnside.canonical.checking.access import Pair, Prober, StateAccess, open_env, plain_action, state_access
 from burnside.canonical.checking.bench import Bench, Options, Unreproduced
 from burnside.canonical.checking.canonicity import check_form, check_group
-from burnside.canonical.checking.drawn import declared_states, labels_of, moving, states_beyond
 from burnside.canonical.checking.episodes import mirrored_truncation
 from burnside.canonical.checking.evidence import (
     COMPONENTS,
     Deviations,
     EnvCounterexample,
-    Kind,
     Place,
     Stratum,
     counterexample,
 )
-from burnside.canonical.checking.explore import explore
 from burnside.canonical.checking.laws import LawComparison
 from burnside.canonical.checking.rates import failure_bound, samples_needed
+from burnside.canonical.checking.report import coverage_of, largest_law, measures_of, worst_of
 from burnside.canonical.checking.resets import ResetLaw, compare_resets
 from burnside.canonical.checking.single import compare_single
+from burnside.canonical.checking.sources import PLACES, WALK, Moves, Sources
 from burnside.canonical.checking.spaces import Actions, describe, inside
 from burnside.canonical.checking.tables import agrees_with_walk, check_table, has_table
 from burnside.canonical.checking.tolerance import Ruler, fit_scales, floats_of, lattice_of
@@ -50,33 +49,18 @@ from burnside.canonical.checking.verdict import (
     worst_example,
 )
 from burnside.canonical.checking.visited import VisitedPairs, compare_visited
-from burnside.canonical.checking.walks import Coverage, Visit, choose_visits, walk
-from burnside.canonical.guard import GuardedForm, guarded, theirs
+from burnside.canonical.checking.walks import Coverage, choose_visits, walk
+from burnside.canonical.guard import GuardedForm, guarded
 from burnside.canonical.symmetry import EnvSymmetry, as_symmetry
 from burnside.errors import BurnsideError, InvalidParameter
 
 __all__ = ["PLACES", "check_symmetry"]
 
-#: Where to look: everywhere; only where the environment was seen to go; only where random play (and a policy) goes.
-PLACES = ("all", "reached", "walk")
-
 _LEAST_DRAWS = 20
-_SEARCH = 12  # steps of the search for new states, for each sample
 _FORMS = 500  # observations of each kind on which a canonical form is checked
-_SMALL = 5000  # triples up to which all labels are tried
+_TRIED = 8  # observations and actions by which elements are told apart
+_SMALL = 5000  # pairs of a table that are tried for truncation
 _EXAMPLES = 200  # observations and actions of the spaces whose images are looked at
-_ELEMENTS = 6  # elements that are tried beside the generators
-_BEYOND = 300  # states beyond all that is known, which certify nothing
-
-WALK = Kind("walk", "reached by random play")
-POLICY = Kind("policy", "reached by the policy")
-EXPLORED = Kind("explored", "the random walk did not go there; a search for new states did")
-STATES = Kind("states", "one of the states that were given")
-SET = Kind(
-    "set", "this state was set, within the bounds of the observation space; the walk did not go there", known=False
-)
-LABELS = Kind("set", "this state was set; the walk did not go there", refutes=False, known=False)
-BEYOND = Kind("beyond", "this state was set; nobody knows whether it can be reached", refutes=False, known=False)
 
 
 def check_symmetry(
@@ -182,10 +166,7 @@ class _Check:
         progress: Callable[[int, int], None] | None,
     ) -> None:
         self.env, self.claimed, self.options = env, symmetry, options
-        self.generators = len(symmetry.generators)
         self.plain = guarded(symmetry)
-        self.symmetry = replace(self.plain, generators=[*symmetry.generators, *_some_elements(symmetry, rng)])
-        self.moves = [*range(self.generators), *range(self.generators - len(self.symmetry.generators), 0)]
         self.where, self.policy, self.states = places, policy, states
         self.rng = rng
         self.notes: list[str] = []
@@ -201,11 +182,15 @@ class _Check:
         self._done, self._all = 0, options.samples
         self.access, self.reason = state_access(env, self.plain)
         self.actions = Actions(env.action_space, rng)
-        self.coverage, self.explored = Coverage(), Coverage()
-        self.found: list[Visit] = []
+        self.coverage = Coverage()
+        self.sources: Sources | None = None
         self.longest = max(50, options.samples // 2)  # so that even one that never ends is begun several times
         visits = walk(env, self.access, self.actions, rng, longest=self.longest)
         self.visits = choose_visits(visits, options.samples, rng, self.coverage)
+        seen = [v.pair.observation for v in self.visits[:_TRIED]]
+        actions = [*self.actions.special[:_TRIED], *(self.actions.random() for _ in range(_TRIED))]
+        self.moves = Moves.of(self.plain, seen, actions, rng)
+        self.symmetry = replace(self.plain, generators=[*symmetry.generators, *self.moves.elements])
         self.described = describe(env, self.visits[0].pair.observation, names)
         self.ruler = self._ruler()
         self.deviations = Deviations(self.described.names)
@@ -262,7 +247,7 @@ class _Check:
         outside = 0
         found: list[EnvCounterexample] = []
         actions = [*self.actions.special[:_EXAMPLES], *(self.actions.random() for _ in range(_EXAMPLES // 4))]
-        for j, action in itertools.product(self.moves, actions):
+        for j, action in itertools.product(self.moves.all, actions):
             g = self.symmetry.generators[j]
             image = plain_action(self.env.action_space, self.symmetry.act_on_action(g, action))
             if inside(self.env.action_space, image):
@@ -274,7 +259,7 @@ class _Check:
                 seen = self.symmetry.act_on_observation(g, first.observation)
                 text = f"which is not an action of this environment ({self.env.action_space})"
                 found.append(counterexample("dynamics", "action", place, g, (seen, image), 1.0, text, WALK))
-        total = len(actions) * len(self.moves)
+        total = len(actions) * len(self.moves.all)
         self.action_mismatch = outside / total if total else 0.0
         self.space_mismatch = self._observation_mismatch()
         if self.space_mismatch:
@@ -308,7 +293,7 @@ class _Check:
     def _seen_outside(self) -> list[EnvCounterexample]:
         """Observations that were seen and whose image, the space says, cannot exist."""
         for k, visit in enumerate(self.visits):
-            j = self._move(k)
+            j = self.moves.turn(k)
             g, place = self.symmetry.generators[j], Place(visit.pair, j)
             image = self.symmetry.act_on_observation(g, visit.pair.observation)
             if not inside(self.env.observation_space, image):
@@ -352,7 +337,9 @@ class _Check:
             first = {int(v.pair.observation) for v in self.visits if v.elapsed == 1}
             starts = {int(s) for s in np.flatnonzero(np.asarray(given) > 0)} | first
         self.deviations = Deviations(("law of the next state",))
-        stratum = check_table(self.env, self.symmetry, access, self.options.tol, starts, self.moves, self.deviations)
+        stratum = check_table(
+            self.env, self.symmetry, access, self.options.tol, starts, self.moves.all, self.deviations
+        )
         self.strata, self.required = [stratum], ["table"]
         self._truncations([v.elapsed for v in self.visits if v.outcome.truncated])
 
@@ -376,7 +363,8 @@ class _Check:
             bench.prober.place(self.visits[0].pair.state, 0)
         except BurnsideError as error:
             raise Unreproduced(str(error)) from None
-        sources = self._sources(bench)
+        self.sources = Sources(bench, self.moves, self.visits, self.longest, self.where, self.policy, self.states)
+        sources = self.sources.all()
         self._all = len(sources) * self.options.samples
         clocks: list[int] = []
         stochastic: LawComparison | None = None
@@ -437,146 +425,6 @@ class _Check:
             self._progress,
         )
 
-    def _sources(self, bench: Bench) -> list[Callable[[], Stratum | None]]:
-        found: list[Callable[[], Stratum | None]] = [self._walked]
-        if self.policy is not None:
-            found.append(self._followed)
-        if self.where != "walk":
-            found.append(lambda: self._searched(bench))
-        if self.states is not None:
-            found.append(lambda: self._given(bench))
-        if self.where == "all":
-            found += [lambda: self._drawn(bench), lambda: self._beyond(bench)]
-        return found
-
-    def _move(self, k: int) -> int:
-        """The generators in turn; every fourth time another element, in case the generators do not make them all."""
-        others = len(self.moves) - self.generators
-        if others and k % 4 == 3:
-            return -1 - k // 4 % others
-        return (k - k // 4 if others else k) % self.generators
-
-    def _places(self, visits: Sequence[Visit]) -> list[Place]:
-        """Every other place with the action that was taken there, the rest with one whose turn it is."""
-        found = []
-        for k, visit in enumerate(visits):
-            j, pair = self._move(k // 2), visit.pair
-            if k % 2 == 0 or visit.over:
-                found.append(Place(pair, j, visit.outcome, visit.elapsed))
-            else:
-                found.append(Place(Pair(pair.state, pair.observation, self.actions.next()), j))
-        return found
-
-    def _walked(self) -> Stratum:
-        return Stratum(WALK, self._places(self.visits))
-
-    def _followed(self) -> Stratum:
-        visits = walk(self.env, self.access, self.actions, self.rng, self.policy, self.longest)
-        self.followed = Coverage()
-        return Stratum(POLICY, self._places(choose_visits(visits, self.options.samples, self.rng, self.followed)))
-
-    def _searched(self, bench: Bench) -> Stratum | None:
-        """Places that a search found: ends of episodes, and as many others as are wanted."""
-        budget = _SEARCH * self.options.samples
-        self.found = list(explore(bench.prober, self.visits, self.described, self.actions, budget, self.explored))
-        if not self.found:
-            return None
-        ends = [v for v in self.found if v.over]
-        chosen = ends[-self.options.samples // 4 :]
-        order = self.rng.permutation(len(self.found))
-        for k in range(self.options.samples - len(chosen)):
-            chosen.append(self.found[int(order[k % len(order)])])
-        places = []
-        for k, visit in enumerate(chosen):
-            pair = visit.pair
-            taken = k < len(ends) or (k < len(order) and k % 2 == 0)
-            action = pair.action if taken else self.actions.next()
-            places.append(Place(Pair(pair.state, pair.observation, action), self._move(k // 2)))
-        return Stratum(EXPLORED, places)
-
-    def _given(self, bench: Bench) -> Stratum:
-        """The user's own states, each with every action in turn."""
-        made = theirs("states", self.states, self.env) if callable(self.states) else self.states
-        try:
-            states = list(itertools.islice(made, 10**6))
-        except TypeError:
-            raise InvalidParameter(
-                f"states must be a list of states, or a function of the environment that returns one, not a "
-                f"{type(made).__name__}"
-            ) from None
-        if not states:
-            raise InvalidParameter("states is empty: give some, or leave it out")
-        whole = (
-            [(s, a, j) for s in states for a in self.actions.special for j in self.moves]
-            if len(states) * len(self.actions.special) * len(self.moves) <= self.options.samples
-            else []
-        )
-        places = [Place(Pair(s, self._shown(bench, s), a), j) for s, a, j in whole]
-        order = self.rng.permutation(len(states))
-        for k in range(self.options.samples - len(places)):
-            state = states[int(order[k % len(order)])]
-            places.append(Place(Pair(state, self._shown(bench, state), self.actions.next()), self._move(k)))
-        return Stratum(STATES, places)
-
-    def _shown(self, bench: Bench, state: Any) -> Any:
-        """What is seen at a state, where the observation is the state; else nobody knows."""
-        if not bench.access.is_observation:
-            return None
-        sample = self.visits[0].pair.observation
-        if isinstance(sample, np.ndarray):
-            return theirs("a state that was given", lambda: np.asarray(state).astype(sample.dtype))
-        return type(sample)(state) if isinstance(sample, int | np.integer | float) else state
-
-    def _reached(self) -> list[Any]:
-        return [v.pair.state for v in (*self.visits, *self.found)]
-
-    def _moving(self, bench: Bench) -> Any:
-        if not hasattr(self, "_moves_known"):
-            self._moves_known = moving(bench.prober, [v.pair for v in (*self.visits, *self.found)])
-        return self._moves_known
-
-    def _drawn(self, bench: Bench) -> Stratum | None:
-        """States that are set because the environment declares them: all labels, or over the bounds of the space."""
-        if not bench.access.is_observation:
-            return None
-        labels = labels_of(self.env)
-        if labels is not None:
-            return self._labels(labels)
-        if not self.trusted:
-            return None
-        stratum = Stratum(SET)
-        made = declared_states(self._reached(), self._moving(bench), self.described, self.rng)
-        for k, state in enumerate(itertools.islice(made, 3 * self.options.samples)):
-            seen = self._shown(bench, state)
-            if inside(self.env.observation_space, seen, slack=0.0):
-                stratum.places.append(Place(Pair(state, seen, self.actions.next()), self._move(k // 2)))
-            if len(stratum.places) == self.options.samples:
-                break
-        return stratum if stratum.places else None
-
-    def _labels(self, labels: range) -> Stratum:
-        from gymnasium import spaces
-
-        actions, space = self.actions.special, self.env.action_space
-        every = isinstance(space, spaces.Discrete) and len(actions) == space.n
-        if every and len(labels) * len(actions) * len(self.moves) <= max(_SMALL, self.options.samples):
-            triples = itertools.product(labels, actions, self.moves)
-            return Stratum(LABELS, [Place(Pair(s, s, a), j) for s, a, j in triples], complete=True)
-        drawn = self.rng.integers(len(labels), size=max(0, self.options.samples - 2))
-        chosen = [labels[0], labels[-1], *(int(labels[int(k)]) for k in drawn)]
-        places = [Place(Pair(s, s, self.actions.next()), self._move(k // 2)) for k, s in enumerate(chosen)]
-        return Stratum(LABELS, places)
-
-    def _beyond(self, bench: Bench) -> Stratum | None:
-        """States that are set though nobody vouches for them: if it fails there, the question stays open."""
-        stratum = Stratum(BEYOND)
-        made = states_beyond(self._reached(), self._moving(bench), self.rng)
-        for k, state in enumerate(itertools.islice(made, _BEYOND)):
-            stratum.places.append(
-                Place(Pair(state, self._shown(bench, state), self.actions.next()), self._move(k // 2))
-            )
-        return stratum if stratum.places else None
-
     # ------------------------------------------------------------------ a state that cannot be set
 
     def _visited(self) -> None:
@@ -588,7 +436,7 @@ class _Check:
             self.env,
             self.symmetry,
             walk(self.env, None, self.actions, self.rng, self.policy),
-            self.moves,
+            self.moves.all,
             self.ruler,
             self.options.samples,
             self.options.confidence,
@@ -622,8 +470,9 @@ class _Check:
     # ------------------------------------------------------------------ the verdict
 
     def _verdict(self, form: Canonicalizer | None, resets: ResetLaw) -> EnvVerdict:
-        rows = self.deviations.table(self.ruler) if self.method in ("deterministic", "two-sample") else self._law_rows()
-        measures = self._measures(rows)
+        by_number = self.method in ("deterministic", "two-sample")
+        rows = self.deviations.table(self.ruler if by_number else self._law_ruler())
+        measures = measures_of(rows, self.deviations)
         parts, rate = component_verdicts(
             self.strata,
             self.required,
@@ -651,8 +500,8 @@ class _Check:
             ok=verdict == HOLDS,
             exhaustive=exhaustive,
             checked=sum(s.tested for s in self.strata),
-            eps_r=measures["reward"][0] or 0.0,
-            eps_p=self._largest_law(rows),
+            eps_r=measures.get("reward", (0.0, 0.0))[0] or 0.0,
+            eps_p=largest_law(self.method, rows, self.strata),
             counterexample=counter if verdict == REFUTED else None,
             tolerance=self.options.tol,
             confidence=1.0 if exhaustive and self.method == "table" else self.options.confidence,
@@ -665,7 +514,7 @@ class _Check:
             resolution=self.resolution,
             pooled_resolution=self.pooled,
             deviations=rows,
-            worst=self._worst(rows),
+            worst=worst_of(rows),
             coverage=self._coverage(),
             notes=tuple(self.notes),
             advice="; ".join(dict.fromkeys(self.advice)),
@@ -683,49 +532,6 @@ class _Check:
         if verdict == HOLDS and self.rate is not None:
             text = f"no violation at {part.samples} pairs; at most {100 * self.rate:.2g} % of the visits fail"
         return Component(verdict, part.eps, part.median, part.share, part.samples, text)
-
-    def _law_rows(self) -> list[dict[str, Any]]:
-        plain = Ruler(self.options.tol, np.ones(1), self.ruler.reward_scale, np.zeros(1, dtype=np.bool_))
-        return self.deviations.table(plain)
-
-    def _measures(self, rows: list[dict[str, Any]]) -> dict[str, tuple[float | None, float | None]]:
-        named = self._worst(rows, [row for row in rows if row["index"] is not None])
-        dynamics = next((row for row in rows if row["name"] == named), None)
-        reward = next((row for row in rows if row["index"] is None), None)
-        ends = self.deviations.ends
-        compared = self.deviations.compared > 0
-        return {
-            "dynamics": (0.0, 0.0)
-            if dynamics is None and compared
-            else (None, None)
-            if dynamics is None
-            else (dynamics["largest"], dynamics["median"]),
-            "reward": (None, None) if reward is None else (reward["largest"], reward["median"]),
-            "termination": (ends["terminated"], None) if compared else (None, None),
-            "truncation": (ends["truncated"], None) if compared else (None, None),
-        }
-
-    def _largest_law(self, rows: list[dict[str, Any]]) -> float:
-        """Def. 7's distance of the laws: 1 where deterministic outcomes differ."""
-        if self.method in ("table", "visited pairs"):
-            return max((row["largest"] or 0.0 for row in rows if row["index"] is not None), default=0.0)
-        amounts = [s.examples["dynamics"].amount for s in self.strata if "dynamics" in s.examples and s.kind.refutes]
-        broken = any(s.violations[part] for s in self.strata if s.kind.refutes for part in ("dynamics", "termination"))
-        if self.method == "two-sample":
-            return min(1.0, max(amounts, default=0.0))
-        return float(broken)
-
-    def _worst(self, rows: list[dict[str, Any]], among: list[dict[str, Any]] | None = None) -> str | None:
-        """The number that differs most in units of its own scale; violations come first."""
-
-        def size(row: dict[str, Any]) -> tuple[bool, float]:
-            if row["largest"] is None:
-                return True, math.inf
-            over = row["largest"] if row["spread"] in (None, 0.0) else row["largest"] / row["spread"]
-            return row["share"] > 0, over
-
-        differing = [row for row in (rows if among is None else among) if row["largest"] is None or row["largest"] > 0]
-        return max(differing, key=size)["name"] if differing else None
 
     # ------------------------------------------------------------------ the canonical form
 
@@ -763,8 +569,8 @@ class _Check:
         whole = next((s for s in self.strata if s.complete and not s.skipped), None)
         if whole is not None:
             return sorted({place.pair.observation for place in whole.places}), True
-        seen = [v.pair.observation for v in self.visits[:_FORMS]]
-        return seen + [v.pair.observation for v in self.found[:_FORMS]], False
+        found = [] if self.sources is None else self.sources.found
+        return [v.pair.observation for v in (*self.visits[:_FORMS], *found[:_FORMS])], False
 
     # ------------------------------------------------------------------ words
 
@@ -786,55 +592,15 @@ class _Check:
         if any(s.doubtful - _only("truncation", s) for s in self.strata) and self.method != "visited pairs":
             self.advice.append("a look at the deviations: a larger tol, if they are errors of a solver")
 
+    def _law_ruler(self) -> Ruler:
+        """For differences that are distances of laws, between 0 and 1."""
+        return Ruler(self.options.tol, np.ones(1), self.ruler.reward_scale, np.zeros(1, dtype=np.bool_))
+
     def _coverage(self) -> dict[str, Any]:
-        seen = self.coverage
-        low, high = seen.low.copy(), seen.high.copy()
-        if self.explored.low.size == low.size and low.size:
-            low, high = np.fmin(low, self.explored.low), np.fmax(high, self.explored.high)
-        ranges = []
-        bounded = self.described.bounded if self.described.label.size == low.size else np.zeros(low.size, dtype=bool)
-        for k in range(min(low.size, 512)):
-            row: dict[str, Any] = {"name": self.described.names[k], "low": _finite(low[k]), "high": _finite(high[k])}
-            if bounded[k]:
-                width = self.described.high[k] - self.described.low[k]
-                row["share"] = float(min(1.0, (high[k] - low[k]) / width))
-            ranges.append(row)
-        shares = [float(row["share"]) for row in ranges if isinstance(row.get("share"), float)]
-        return {
-            "places": {
-                s.kind.name: {
-                    "tested": s.tested,
-                    "violations": dict(s.violations),
-                    "doubtful": dict(s.doubtful),
-                    "within_rounding": s.rounding,
-                    "skipped": dict(s.skipped),
-                    "refutes": s.kind.refutes,
-                    "what": s.kind.what,
-                }
-                for s in self.strata
-            },
-            "episodes": seen.episodes,
-            "steps": seen.steps,
-            "terminated": seen.terminated,
-            "truncated": seen.truncated,
-            "ranges": ranges,
-            "share": min(shares) if shares else None,
-            "space_mismatch": self.space_mismatch,
-            "action_mismatch": self.action_mismatch,
-        }
-
-
-def _some_elements(symmetry: EnvSymmetry, rng: np.random.Generator) -> list[Any]:
-    """Some of the listed elements, which augmentation would use whether the generators make them or not."""
-    if symmetry.elements is None or not len(symmetry.elements):
-        return []
-    count = len(symmetry.elements)
-    return [symmetry.elements[int(k)] for k in rng.permutation(count)[:_ELEMENTS]]
+        explored = None if self.sources is None else self.sources.explored
+        mismatch = {"space_mismatch": self.space_mismatch, "action_mismatch": self.action_mismatch}
+        return coverage_of(self.strata, self.coverage, explored, self.described) | mismatch
 
 
 def _only(name: str, stratum: Stratum) -> Any:
     return type(stratum.doubtful)({name: stratum.doubtful[name]})
-
-
-def _finite(x: Any) -> float | None:
-    return float(x) if np.isfinite(x) else None
