@@ -494,8 +494,10 @@ class _Check:
         exhaustive = self.exhaustive and verdict != INCONCLUSIVE
         if verdict == INCONCLUSIVE:
             self._advise(parts)
-        broken_group = form_example is not None and form_example.kind == "group"  # says more than what follows from it
-        counter = form_example if broken_group or example is None else example
+        # An identity or inverse that is none says more than what follows from it.
+        broken_group = form_example is not None and form_example.kind == "group"
+        clear = example is not None and example.kind in ("action", "observation")
+        counter = form_example if example is None or (broken_group and not clear) else example
         return EnvVerdict(
             ok=verdict == HOLDS,
             exhaustive=exhaustive,

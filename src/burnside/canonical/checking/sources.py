@@ -55,7 +55,7 @@ class Moves:
     def of(
         cls, symmetry: EnvSymmetry, observations: Sequence[Any], actions: Sequence[Any], rng: np.random.Generator
     ) -> Moves:
-        """Those of a symmetry; elements that do to these observations and actions what a generator does are left out."""
+        """Those of a symmetry, without elements that do to these observations and actions what a generator does."""
 
         def done(g: Any) -> bytes:
             images = [symmetry.act_on_observation(g, x) for x in observations]
