@@ -338,14 +338,14 @@ def test_networks_for_another_cube_or_arm_are_refused(tmp_path):
         load_network(path, CubeSpec(4))
     with pytest.raises(InvalidParameter, match="arm 'conjugation', not 'baseline'"):
         load_network(path, THREE, "baseline")
-    with pytest.raises(UnreadableFile, match="cannot read"):
+    with pytest.raises(UnreadableFile, match="there is no file"):
         load_network(tmp_path / "nothing.safetensors")
     broken = tmp_path / "broken.safetensors"
     broken.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(UnreadableFile, match="no safetensors"):
+    with pytest.raises(UnreadableFile, match="is damaged"):
         load_network(broken)
     broken.write_bytes(b"")
-    with pytest.raises(UnreadableFile, match="no safetensors"):
+    with pytest.raises(UnreadableFile, match="is damaged"):
         load_network(broken)
 
 

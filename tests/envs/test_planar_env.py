@@ -1,6 +1,7 @@
 """The planar tasks behind Gymnasium: contract, vector against single, the symmetry checked, pictures and films."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import gymnasium as gym
@@ -96,19 +97,22 @@ def test_success_is_told() -> None:
 @pytest.mark.parametrize(("dtype", "tol"), [("float32", 1e-5), ("float64", 1e-12)])
 def test_motions_are_a_symmetry(name: str, dtype: str, tol: float) -> None:
     env = gym.make(name, spread=FULL, dtype=dtype)
-    verdict = check_symmetry(env, env.unwrapped.symmetry, samples=200, tol=tol)
-    assert verdict.ok and verdict.method == "deterministic" and verdict.checked == 200
-    assert verdict.canonical_checked == 200
+    verdict = check_symmetry(env, env.unwrapped.symmetry, samples=100, max_failure_rate=0.05, tol=tol)
+    assert verdict.ok and verdict.method == "deterministic" and verdict.checked >= 200, "walked and explored places"
+    assert verdict.canonical_checked >= 200
 
 
 @pytest.mark.parametrize("name", IDS)
 def test_box_clipping_is_caught_with_a_counterexample(name: str) -> None:
     env = gym.make(name, spread=FULL, clip="box")
-    verdict = check_symmetry(env, env.unwrapped.symmetry, samples=200, tol=1e-5)
-    assert not verdict.ok
-    found = verdict.counterexample
-    assert found.generator == 0 and "Motion(x=0.0, y=0.0, angle=1.0)" in found.text, "shifts still are symmetries"
-    assert env.unwrapped.symmetry.generators[found.generator].angle == 1.0
+    verdict = check_symmetry(env, env.unwrapped.symmetry, samples=100, tol=1e-5)
+    assert verdict.verdict == "refuted"
+    symmetry, found = env.unwrapped.symmetry, verdict.counterexample
+    assert "Motion(" in found.text and found.element.angle, "shifts still are symmetries"
+    turn = replace(as_symmetry(symmetry), generators=[g for g in symmetry.generators if g.angle], elements=None)
+    shifts = replace(as_symmetry(symmetry), generators=[g for g in symmetry.generators if not g.angle], elements=None)
+    small = {"samples": 100, "max_failure_rate": 0.05, "tol": 1e-5}
+    assert check_symmetry(env, turn, **small).verdict == "refuted" and check_symmetry(env, shifts, **small).ok
 
 
 def test_a_world_with_a_corner_is_caught() -> None:
@@ -126,9 +130,11 @@ def test_a_world_with_a_corner_is_caught() -> None:
 
 def test_check_from_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     motions = "burnside.envs.planar.symmetry:motions_of"
-    assert Check("burnside/PlanarPush-v0", motions, samples=50, param=("dtype=float64",)).run() == 0
+    assert Check("burnside/PlanarPush-v0", motions, samples=50, param=("dtype=float64",)).run() == 3, "50 decide little"
+    enough = {"samples": 50, "max_failure_rate": 0.1}
+    assert Check("burnside/PlanarPush-v0", motions, **enough, param=("dtype=float64",)).run() == 0
     assert Check("burnside/PlanarPush-v0", motions, samples=50, param=("clip=box",)).run() == 1
-    assert "angle=1.0" in capsys.readouterr().out
+    assert "angle=" in capsys.readouterr().out
 
 
 def test_declarations_fit() -> None:

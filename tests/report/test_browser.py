@@ -292,6 +292,6 @@ def keep(what: Any, name: str) -> None:
 def test_it_prints(page: Any) -> None:
     page.locator(".verdicts button").first.click()
     page.emulate_media(media="print")
-    assert page.locator(".claim").first.is_visible() and not page.locator(".verdicts").is_visible()
+    assert page.locator(".claim").first.is_visible() and not page.locator(".verdicts").first.is_visible()
     pdf = page.pdf(format="A4")
     assert pdf.startswith(b"%PDF") and len(pdf) > 50_000

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.symmetry.zoo import CASES, Case
 
-from burnside.canonical.base import Canonicalizer, largest_gap, size_of
+from burnside.canonical.base import Canonicalizer, largest_gap, numbers
 from burnside.symmetry import all_images, canonical_form, orbit, random_images
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -23,7 +23,9 @@ def elements(case: Case, rng: np.random.Generator, count: int) -> list[Any]:
 
 
 def same(case: Case, x: Any, y: Any) -> bool:
-    return largest_gap(x, y) <= max(case.tolerance, 1e-6 if case.tolerance else 0.0) * size_of(y)
+    return largest_gap(x, y) <= max(case.tolerance, 1e-6 if case.tolerance else 0.0) * max(
+        1.0, float(np.max(np.abs(numbers(y)), initial=0.0))
+    )
 
 
 def stacked(items: list[Any]) -> Any:

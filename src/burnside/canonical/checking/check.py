@@ -57,7 +57,7 @@ from burnside.errors import BurnsideError, InvalidParameter
 __all__ = ["PLACES", "check_symmetry"]
 
 _LEAST_DRAWS = 20
-_FORMS = 500  # observations of each kind on which a canonical form is checked
+_FORMS = 250  # observations of each kind on which a canonical form is checked
 _TRIED = 8  # observations and actions by which elements are told apart
 _SMALL = 5000  # pairs of a table that are tried for truncation
 _EXAMPLES = 200  # observations and actions of the spaces whose images are looked at

@@ -36,12 +36,15 @@ class EnvCounterexample(Counterexample):
     """A violation in an environment, with the outcomes on both sides.
 
     Attributes:
+        generator: the number of the generator; −1 for an element that is not among the generators.
+        element: what maps the pair to its image, a generator or another element.
         component: which component it violates.
         place: how the state was found; see :class:`Kind`.
         here: outcomes at the pair, as the group maps them; some of them, if there are many.
         there: outcomes at the image of the pair.
     """
 
+    element: Any = None
     component: str = "dynamics"
     place: str = "walk"
     here: tuple[str, ...] = ()
@@ -49,7 +52,13 @@ class EnvCounterexample(Counterexample):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        more = {"component": self.component, "place": self.place, "here": list(self.here), "there": list(self.there)}
+        more = {
+            "element": show(self.element),
+            "component": self.component,
+            "place": self.place,
+            "here": list(self.here),
+            "there": list(self.there),
+        }
         return super().to_dict() | more
 
 
@@ -232,6 +241,7 @@ def counterexample(
         image_action=show(image[1]),
         amount=float(amount),
         text=f"{which} ({g!r:.60}) maps {first} to {second}, {text}{remark}",
+        element=g,
         component=component,
         place=where.name,
         here=tuple(here),

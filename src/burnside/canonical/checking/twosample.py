@@ -426,7 +426,7 @@ def resolution(stages: Sequence[tuple[int, float]], power: float, events: int) -
         events: how many statistics share each level.
 
     >>> round(resolution([(32, 0.2), (64, 0.1)], 0.5, 5), 2)
-    0.3
+    0.29
     """
     from scipy import special
 
