@@ -8,9 +8,11 @@ import pytest
 from gymnasium import spaces
 
 from burnside.canonical import EnvSymmetry, check_symmetry
-from burnside.canonical.checking.access import Outcome
+from burnside.canonical.checking.access import Outcome, Pair
+from burnside.canonical.checking.laws import POOL_DIVISIONS, Pool
 from burnside.canonical.checking.tolerance import Ruler
 from burnside.canonical.checking.twosample import Sample, keys_of, merged, p_values, resolution
+from burnside.canonical.checking.visited import _alarmed, _Job, _Met
 from burnside.errors import InvalidParameter
 
 TURN = np.array([[np.cos(1.0), -np.sin(1.0)], [np.sin(1.0), np.cos(1.0)]])
@@ -220,3 +222,20 @@ def test_rare_outcomes_are_not_taken_for_a_forgotten_state() -> None:
     rare = Plane(lambda rng: (0.0, float(rng.random() < 0.003)))
     for seed in range(3):
         assert check_symmetry(rare, ROTATION, seed=seed, **FEW).ok
+
+
+def test_pairs_of_one_orbit_are_pooled_once() -> None:
+    """Along an orbit every pair has images and is one: counted again and again, chance would look like a difference."""
+    size, repeats, level = 4, 60, 0.05
+    turns = EnvSymmetry([1], lambda g, x: x, lambda g, a: a)
+    ruler = Ruler(1e-6, np.ones(9), 1.0, np.zeros(9, dtype=bool))
+    jobs = [_Job(k, (k + turn) % size, 0) for k in range(size) for turn in (1, 2, 3)]
+    rng = np.random.default_rng(0)
+    alarms = 0
+    for _ in range(repeats):
+        drawn = -np.eye(9)[rng.integers(9, size=(size, 40))]  # one of nine places is taken
+        met = {k: _Met(Pair(None, np.zeros(9), k), [Outcome(x, 0.0, False) for x in drawn[k]]) for k in range(size)}
+        pool = Pool(POOL_DIVISIONS + 1)
+        _alarmed({}, met, turns, ruler, rng, None, pool, jobs, 0.0)
+        alarms += pool.ps()["dynamics"] < level
+    assert pool.places == size // 2 and alarms <= repeats * level + 3 * np.sqrt(repeats * level)

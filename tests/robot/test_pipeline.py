@@ -51,7 +51,7 @@ def test_the_experiment_runs_resumes_and_is_drawn(demos: Path) -> None:
         ("finetune", "stack-three", "world"),
         ("finetune", "stack-three", "gripper"),
     ]  # the gate of nut-assembly was closed
-    assert rows[0]["success_high"] == pytest.approx(0.6576, abs=1e-4)  # Wilson's interval of 0 of 2
+    assert rows[0]["success_high"] is None, "one seed has no interval"
     assert [c.env_steps[0] for c in finetune_curves(read_results(whole))] == [0, 0]
 
     class Dies(Robot):

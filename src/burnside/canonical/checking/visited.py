@@ -133,6 +133,7 @@ def compare_visited(
     walker = _Walker(visits, env.action_space, ruler.tol)
     found = VisitedPairs(Stratum(Kind("visited", "pairs met often, along with their images")))
     steps = _STEPS * samples
+    before = 0.5  # the share of visits that could not be compared after half as long a walk
     while True:
         met, _, _ = walker.go(steps, [])
         jobs, bad = _jobs(env, symmetry, moves, met, ruler.tol)
@@ -153,13 +154,14 @@ def compare_visited(
         if lacking:
             entry = fresh[fresh_keys[int(lacking[0])]]
             found.example = f"({show(entry.pair.observation)}, {show(entry.pair.action)})"
-        if (
-            failure_bound(found.untestable, found.visits, confidence) <= max_failure_rate
-            or steps >= _LONGEST * _STEPS * samples
-        ):
+        if failure_bound(found.untestable, found.visits, confidence) <= max_failure_rate:
             break
-        if found.untestable > 0.5 * found.visits:
+        lacking_share = found.untestable / found.visits
+        doublings = math.log2(_LONGEST * _STEPS * samples / steps)
+        # Walking on is of no use if the share would not fall far enough, at the rate at which it fell the last time.
+        if lacking_share * min(1.0, lacking_share / before) ** doublings > max_failure_rate or doublings < 1:
             break
+        before = lacking_share
         steps *= 2
     if jobs:
         _test(found, walker, symmetry, met, jobs, ruler, confidence, steps, rng, deviations, progress)
@@ -275,16 +277,19 @@ def _alarmed(
 ) -> tuple[dict[_Job, set[str]], dict[_Job, set[str]]]:
     """Of the tests that are left, those that look different again, and those that are plain to see.
 
-    All pairs go into the pool, if there is one.
+    If there is a pool, all pairs go into it, each of them once.
     """
     left: dict[_Job, set[str]] = {}
     certain: dict[_Job, set[str]] = {}
+    pooled: set[Hashable] = set()
     for job in jobs if pool is not None else alive:
         groups = alive.get(job, set())
         sides = _sides(job, met, symmetry)
         if sides is None:
             continue
-        if pool is not None:
+        if pool is not None and not pooled & {job.key, job.image_key}:
+            # The places of a pool must be independent: no pair may stand in two of them, as it would along an orbit.
+            pooled |= {job.key, job.image_key}
             signs = divisions(len(sides[0]), len(sides[1]), POOL_DIVISIONS, rng)
             coded = encode(*sides, ruler)
             pair, g = met[job.key].pair, symmetry.generators[job.j]
