@@ -79,7 +79,7 @@ def test_cartpole_reflection_holds() -> None:
     assert isinstance(verdict, EnvVerdict) and isinstance(verdict, Verdict) and verdict
     assert (verdict.verdict, verdict.method, verdict.exhaustive, verdict.eps_r) == ("holds", "deterministic", False, 0)
     assert verdict.failure_rate == pytest.approx(1 - 0.01 ** (1 / 600))
-    assert verdict.canonical_checked == 1000 and verdict.counterexample is None
+    assert verdict.canonical_checked == 500 and verdict.counterexample is None
     assert list(verdict.components) == ["dynamics", "reward", "termination", "truncation", "reset"]
     assert {part.verdict for part in verdict.components.values()} == {"holds"}
 
@@ -159,7 +159,7 @@ def test_frozenlake_with_wrong_actions() -> None:
 def test_wrong_symmetries_of_stochastic_environments() -> None:
     for open_, method in ((True, "two-sample"), (False, "visited pairs")):
         verdict = check_symmetry(Bare(None, open_), LAKE, samples=100 if open_ else 400)
-        assert verdict.verdict == "refuted" and verdict.method == method and verdict.eps_p > 0.2
+        assert verdict.verdict == "refuted" and verdict.method == method and verdict.eps_p > 0.15
         assert verdict.counterexample.here and verdict.counterexample.there, "outcomes of both sides are shown"
     assert check_symmetry(Drift(lopsided=1.0), MIRROR, samples=100).verdict == "refuted"
     wrong = replace(MIRROR, act_on_action=lambda g, a: a)

@@ -54,13 +54,17 @@ def measures_of(rows: Sequence[Row], deviations: Deviations) -> dict[str, tuple[
 
 def largest_law(method: str, rows: Sequence[Row], strata: Sequence[Stratum]) -> float:
     """Def. 7's distance of the laws: 1 where deterministic outcomes differ."""
-    if method in ("table", "visited pairs"):
-        return max((row["largest"] or 0.0 for row in rows if row["index"] is not None), default=0.0)
+    measured = max((row["largest"] or 0.0 for row in rows if row["index"] is not None), default=0.0)
+    if method == "table":
+        return measured
     refuting = [s for s in strata if s.kind.refutes]
-    if method == "two-sample":
-        amounts = [s.examples["dynamics"].amount for s in refuting if "dynamics" in s.examples]
-        return min(1.0, max(amounts, default=0.0))
-    return float(any(s.violations[part] for s in refuting for part in ("dynamics", "termination")))
+    parts = ("dynamics", "termination")  # an episode that ends leads to another state than one that goes on
+    if method == "deterministic":
+        return float(any(s.violations[part] for s in refuting for part in parts))
+    amounts = [s.examples[part].amount for s in refuting for part in parts if part in s.examples]
+    if method == "visited pairs":  # whose rows are distances of laws too
+        amounts.append(measured)
+    return min(1.0, max(amounts, default=0.0))
 
 
 def coverage_of(
