@@ -435,9 +435,9 @@ class Corridor(gym.Env):
 
 def test_habits_lead_where_chance_does_not() -> None:
     mirror = EnvSymmetry([-1], lambda g, s: 40 - s, lambda g, a: 1 - a)
-    verdict = check_symmetry(Corridor(), mirror, samples=300)
+    verdict = check_symmetry(Corridor(), mirror, samples=120)
     assert verdict.method == "visited pairs" and verdict.verdict == "refuted"
-    assert check_symmetry(Corridor(both=True), mirror, samples=300).verdict != "refuted"
+    assert check_symmetry(Corridor(both=True), mirror, samples=120).verdict != "refuted"
 
 
 def test_images_outside_the_space_refute_where_states_cannot_be_set() -> None:

@@ -21,11 +21,11 @@ from tests.fuzz.targets import GIGABYTE, SECONDS, TARGETS
 REPO = Path(__file__).resolve().parents[2]
 #: How many files of each kind: ten thousand models, results and checkpoints, and some others.
 CASES = {
-    "models in JSON": 3000,
-    "models in npz": 2500,
-    "sweeps": 900,
+    "models in JSON": 3400,
+    "models in npz": 2900,
+    "sweeps": 500,
     "compact results": 800,
-    "cells": 800,
+    "cells": 400,
     "kept runs": 800,
     "learners": 900,
     "networks": 300,

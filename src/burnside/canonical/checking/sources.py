@@ -38,7 +38,7 @@ BEYOND = Kind("beyond", "this state was set; nobody knows whether it can be reac
 _SEARCH = 12  # steps of the search for new states, for each sample
 _SMALL = 5000  # triples up to which all labels are tried
 _ELEMENTS = 6  # elements that are tried beside the generators
-_BEYOND = 300  # states beyond all that is known, which certify nothing
+_BEYOND = 300  # states beyond all that is known, which certify nothing; fewer where few samples are wanted
 
 
 @dataclass(frozen=True)
@@ -260,7 +260,7 @@ class Sources:
         """States that are set though nobody vouches for them: if it fails there, the question stays open."""
         stratum = Stratum(BEYOND)
         made = states_beyond(self._reached(), self._moving(), self.bench.rng)
-        for k, state in enumerate(itertools.islice(made, _BEYOND)):
+        for k, state in enumerate(itertools.islice(made, min(_BEYOND, 1 + self.samples // 3))):
             stratum.places.append(
                 Place(Pair(state, self._shown(state), self.bench.actions.next()), self.moves.turn(k // 2))
             )

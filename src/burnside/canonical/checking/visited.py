@@ -154,7 +154,7 @@ def compare_visited(
         if lacking:
             entry = fresh[fresh_keys[int(lacking[0])]]
             found.example = f"({show(entry.pair.observation)}, {show(entry.pair.action)})"
-        if failure_bound(found.untestable, found.visits, confidence) <= max_failure_rate:
+        if not lacking or failure_bound(found.untestable, found.visits, confidence) <= max_failure_rate:
             break
         lacking_share = found.untestable / found.visits
         doublings = math.log2(_LONGEST * _STEPS * samples / steps)
