@@ -57,7 +57,7 @@ from burnside.errors import BurnsideError, InvalidParameter
 __all__ = ["PLACES", "check_symmetry"]
 
 _LEAST_DRAWS = 20
-_FORMS = 250  # observations of each kind on which a canonical form is checked
+_FORMS = 500  # observations on which a canonical form is checked, up to half of them from the search
 _TRIED = 8  # observations and actions by which elements are told apart
 _SMALL = 5000  # pairs of a table that are tried for truncation
 _EXAMPLES = 200  # observations and actions of the spaces whose images are looked at
@@ -571,8 +571,8 @@ class _Check:
         whole = next((s for s in self.strata if s.complete and not s.skipped), None)
         if whole is not None:
             return sorted({place.pair.observation for place in whole.places}), True
-        found = [] if self.sources is None else self.sources.found
-        return [v.pair.observation for v in (*self.visits[:_FORMS], *found[:_FORMS])], False
+        found = [] if self.sources is None else self.sources.found[: _FORMS // 2]
+        return [v.pair.observation for v in (*self.visits[: _FORMS - len(found)], *found)], False
 
     # ------------------------------------------------------------------ words
 
