@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from burnside.canonical.base import Canonicalizer
 from burnside.canonical.checking import EnvVerdict, check_symmetry
-from burnside.canonical.forms import LexMin, SignFlip, SmallestLabel
 from burnside.canonical.frames import FrameForm, planar_frames, pose_frames
 from burnside.canonical.symmetry import EnvSymmetry
 from burnside.envs.ring.symmetry import RollToGoal
+from burnside.symmetry.smallest import LexMin, SignFlip, SmallestLabel
 
 if TYPE_CHECKING:
     from burnside.canonical.wrappers import AugmentedEnv, CanonicalEnv, CanonicalVectorEnv
