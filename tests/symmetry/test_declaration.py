@@ -12,7 +12,6 @@ from tests.symmetry.zoo import CASES
 
 from burnside.errors import BurnsideError, InvalidAction, InvalidParameter
 from burnside.symmetry import (
-    CanonicalForm,
     EnvSymmetry,
     Frame,
     Image,
@@ -27,6 +26,7 @@ from burnside.symmetry import (
     canonical_form,
     random_images,
 )
+from burnside.symmetry.forms import CanonicalForm
 
 gym = pytest.importorskip("gymnasium")
 spaces = gym.spaces

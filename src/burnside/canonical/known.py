@@ -15,7 +15,7 @@ from burnside.errors import InvalidParameter
 from burnside.groups import Action, Group
 from burnside.symmetry.smallest import SignFlip
 
-__all__ = ["cartpole_reflection", "frozenlake_transposition", "ring_translations", "translations_of"]
+__all__ = ["cartpole_reflection", "frozenlake_transposition", "ring_translations"]
 
 
 def cartpole_reflection() -> EnvSymmetry:
