@@ -28,8 +28,9 @@ class Puzzle(Protocol):
         n_moves: how many moves there are; every move can be made in every state.
 
     >>> from burnside.envs.cube import CubeSpec
-    >>> isinstance(CubePuzzle(CubeSpec(2)), Puzzle)
-    True
+    >>> puzzle: Puzzle = CubePuzzle(CubeSpec(2))
+    >>> puzzle.n_moves
+    12
     """
 
     @property

@@ -69,6 +69,7 @@ class ImitationConfig(Config):
 class Imitation:
     """Training of a policy on chunks, between two updates; can be stopped and resumed to the same bits.
 
+    >>> from burnside.nn.flow import FlowConfig
     >>> policy = FlowPolicy(FlowConfig.preset("tiny", encoder="state"))
     >>> seen, done = {"state": np.zeros((9, 2, 8))}, np.zeros((9, *policy.config.chunk))
     >>> training = Imitation(policy, ImitationConfig(steps=5, batch=4), seen, done)
