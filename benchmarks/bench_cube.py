@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from burnside.envs.cube import CubeCanonicalizer, CubeSpec, CubeSymmetry, children, move, scramble
+from burnside.envs.cube import CubeCanonicalizer, CubeSpec, CubeSymmetry, scramble
+from burnside.envs.cube.core import children, move
 from burnside.envs.cube.tables import _two, two_table
 
 SIZES = (2, 3, 5)

@@ -119,7 +119,7 @@ def final_returns(files: list[Path]) -> list[float]:
     """The mean greedy return of every network in the files, on 500 boards nobody trained on."""
     from burnside.agents.common.members import Member
     from burnside.agents.dqn import DQNConfig, RingDQN
-    from burnside.envs.ring import RingSpec
+    from burnside.envs.ring.core import RingSpec
 
     out = []
     for file in files:

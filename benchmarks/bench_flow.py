@@ -35,7 +35,8 @@ def launch(command: list[str]) -> dict[str, float]:
 
 def same_task() -> float:
     """The largest difference between the peer's rules and ours over 50 steps of 64 scenes."""
-    from burnside.envs.planar import PlanarSpec, PlanarState, observe, step, to_world
+    from burnside.envs.planar import PlanarSpec, observe, step, to_world
+    from burnside.envs.planar.core import PlanarState
 
     spec = importlib.util.spec_from_file_location("planar_sb3", PEERS / "planar_sb3.py")
     assert spec is not None and spec.loader is not None

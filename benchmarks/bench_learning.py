@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.environments import peer
-from burnside.learning import UBEV, UCFH, learn, ucfh_literal
+from burnside.learning import UBEV, UCFH, learn
+from burnside.learning.ucfh import ucfh_literal
 from burnside.mdp import TabularMDP, zoo
 
 PACKAGE = "rlberry-scool==0.7.3"

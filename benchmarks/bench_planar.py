@@ -12,7 +12,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 import burnside.envs  # noqa: F401
-from burnside.envs.planar import PlanarSpec, observe, reset, restart, step, to_world
+from burnside.envs.planar import PlanarSpec, observe, reset, step, to_world
+from burnside.envs.planar.core import restart
 
 ROUNDS, FULL = 5, (1.0, np.pi)
 

@@ -15,7 +15,7 @@ import numpy as np
 from burnside.agents.common.members import Member
 from burnside.agents.dqn import DQNConfig, RingDQN
 from burnside.envs.cube import CubeCanonicalizer, CubeSpec, CubeSymmetry, scramble
-from burnside.envs.ring import RingSpec
+from burnside.envs.ring.core import RingSpec
 from burnside.runs import Cell, Context, sweep
 
 SEEDS = (1, 2, 5, 10, 20, 40)

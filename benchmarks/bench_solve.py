@@ -12,8 +12,10 @@ import numpy as np
 import torch
 
 from burnside.agents.cube_values import load_network
-from burnside.envs.cube import CubeSpec, scramble, two_values
-from burnside.search import AStarConfig, CubePuzzle, SearchResult, astar
+from burnside.envs.cube import CubeSpec, scramble
+from burnside.envs.cube.tables import two_values
+from burnside.search import AStarConfig, CubePuzzle, astar
+from burnside.search.result import SearchResult
 
 SCRAMBLES = (1 << 61) + 7  # far from the seeds of training; tests/cli/test_shipped.py has the same ones
 SETTINGS = AStarConfig(weight=0.6, batch=1000, cap=1_000_000)

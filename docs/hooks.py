@@ -11,6 +11,8 @@ from typing import Any
 
 import griffe
 
+from burnside._lazy import exported
+
 FENCE = re.compile(r"^(\s*`{3,}(?:python|console|text))[ \t]+(?:no-run|output)[ \t]*$", re.MULTILINE)
 DOCTEST = re.compile(r"^(?P<indent>[ \t]*)>>> .*(?:\n(?P=indent)\S.*|\n(?P=indent)[ \t]+\S.*)*", re.MULTILINE)
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "RESULTS.md"
@@ -41,3 +43,8 @@ class TidyDocstrings(griffe.Extension):
         """Rewrite the docstring before it is parsed."""
         if obj.docstring:
             obj.docstring.value = tidy(obj.docstring.value)
+
+    def on_module(self, *, mod: griffe.Module, **_: Any) -> None:
+        """Tell griffe the public names of a package: its ``__all__`` is computed (``burnside/_lazy.py``)."""
+        if mod.is_init_module and not mod.exports:
+            mod.exports = set(exported(mod.path))

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 
 __all__ = [
     "BurnsideError",
-    "DamagedFile",
     "GroupTooLarge",
     "InvalidAction",
     "InvalidModel",

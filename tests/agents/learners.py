@@ -9,7 +9,7 @@ from burnside.agents.common.log import EpisodeLog
 from burnside.agents.common.members import Member
 from burnside.agents.common.training import train
 from burnside.agents.dqn import DQNConfig, RingDQN
-from burnside.envs.ring import RingSpec
+from burnside.envs.ring.core import RingSpec
 
 
 def compiled(

@@ -20,7 +20,9 @@ from burnside.agents.ppo import GeneralPPO  # noqa: E402
 from burnside.canonical import CanonicalEnv  # noqa: E402
 from burnside.canonical.batched import CanonicalBatch, with_arm  # noqa: E402
 from burnside.envs.gymnasium_batch import as_batched  # noqa: E402
-from burnside.envs.ring import RingScenes, RingSpec, RollToGoal  # noqa: E402
+from burnside.envs.ring.core import RingSpec  # noqa: E402
+from burnside.envs.ring.scenes import RingScenes  # noqa: E402
+from burnside.envs.ring.symmetry import RollToGoal  # noqa: E402
 from burnside.errors import BurnsideError  # noqa: E402
 from burnside.nn import mlp  # noqa: E402
 

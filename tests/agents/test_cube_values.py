@@ -32,15 +32,9 @@ from burnside.agents.cube_values import (  # noqa: E402
     walks,
 )
 from burnside.agents.cube_values.labels import distinct_rows  # noqa: E402
-from burnside.envs.cube import (  # noqa: E402
-    CubeSpec,
-    CubeSymmetry,
-    apply_moves,
-    ball,
-    inverse_states,
-    scramble,
-    solved,
-)
+from burnside.envs.cube import CubeSpec, CubeSymmetry, apply_moves, scramble, solved  # noqa: E402
+from burnside.envs.cube.symmetry import inverse_states  # noqa: E402
+from burnside.envs.cube.tables import ball  # noqa: E402
 from burnside.errors import InvalidModel, InvalidParameter, UnknownName, UnreadableFile  # noqa: E402
 
 THREE = CubeSpec(3)

@@ -18,7 +18,8 @@ from burnside.agents.cube_values import (  # noqa: E402
     sample_depth,
     value_error,
 )
-from burnside.envs.cube import CubeSpec, apply_moves, ball, solved, two_values  # noqa: E402
+from burnside.envs.cube import CubeSpec, apply_moves, solved  # noqa: E402
+from burnside.envs.cube.tables import ball, two_values  # noqa: E402
 from burnside.errors import InvalidParameter  # noqa: E402
 
 TWO, THREE = CubeSpec(2), CubeSpec(3)

@@ -6,7 +6,7 @@ from tests.agents.learners import compiled_logs, torch_logs
 
 from burnside.agents.common.members import Member
 from burnside.agents.dqn import DQNConfig, RingDQN
-from burnside.envs.ring import RingSpec
+from burnside.envs.ring.core import RingSpec
 from burnside.errors import BurnsideError
 
 

@@ -15,15 +15,9 @@ from burnside.agents.common.training import train  # noqa: E402
 from burnside.agents.flow_ppo import FlowPPO, FlowPPOConfig, evaluate  # noqa: E402
 from burnside.agents.flow_ppo.learner import clipped_value_loss  # noqa: E402
 from burnside.envs.batched import ChunkStep  # noqa: E402
-from burnside.envs.planar import (  # noqa: E402
-    PlanarChunks,
-    PlanarSpec,
-    demonstrate,
-    demonstration_chunks,
-    reset,
-    step,
-    to_world,
-)
+from burnside.envs.planar import PlanarSpec, reset, step, to_world  # noqa: E402
+from burnside.envs.planar.chunks import PlanarChunks, demonstration_chunks  # noqa: E402
+from burnside.envs.planar.expert import demonstrate  # noqa: E402
 from burnside.errors import BurnsideError, UnreadableFile  # noqa: E402
 from burnside.nn.flow import FlowConfig, FlowPolicy, Imitation, ImitationConfig  # noqa: E402
 

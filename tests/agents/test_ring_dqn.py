@@ -11,7 +11,8 @@ from burnside.agents.common.checkpoint import load, save
 from burnside.agents.common.members import Member
 from burnside.agents.common.training import checkpoint_path
 from burnside.agents.dqn import DQNConfig, RingDQN
-from burnside.envs.ring import RingSpec, expected_optimal_return, initial
+from burnside.envs.ring.core import RingSpec, initial
+from burnside.envs.ring.optimal import expected_optimal_return
 from burnside.errors import UnreadableFile
 from burnside.stats import first_reach
 

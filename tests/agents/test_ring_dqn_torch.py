@@ -17,9 +17,10 @@ from burnside.agents.common.objectives import td_target  # noqa: E402
 from burnside.agents.common.training import Budget  # noqa: E402
 from burnside.agents.dqn import DQNConfig, RingDQN, RingDQNTorch  # noqa: E402
 from burnside.agents.dqn.ring_torch import Batch, update  # noqa: E402
-from burnside.envs.ring import RingSpec, expected_optimal_return  # noqa: E402
+from burnside.envs.ring.core import RingSpec  # noqa: E402
+from burnside.envs.ring.optimal import expected_optimal_return  # noqa: E402
 from burnside.errors import BurnsideError  # noqa: E402
-from burnside.nn import make_q  # noqa: E402
+from burnside.nn.qnets import make_q  # noqa: E402
 from burnside.stats import first_reach  # noqa: E402
 
 CONFIG = DQNConfig(capacity=300)

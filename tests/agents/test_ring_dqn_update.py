@@ -6,7 +6,7 @@ import pytest
 from burnside.agents.common.members import Member
 from burnside.agents.dqn import DQNConfig, RingDQN
 from burnside.agents.dqn import ring_kernels as kernels
-from burnside.envs.ring import RingSpec
+from burnside.envs.ring.core import RingSpec
 
 
 def observations(state: RingDQN, board: np.ndarray, pos: np.ndarray) -> np.ndarray:
@@ -186,7 +186,7 @@ def test_cached_targets_are_fresh_ones() -> None:
 
 def test_replay_holds_the_last_transitions_with_their_boards() -> None:
     """Boards and positions against the environment's own core, replayed from seed and actions."""
-    from burnside.envs.ring import initial, transition
+    from burnside.envs.ring.core import initial, transition
 
     spec, capacity = RingSpec(5), 90
     state = RingDQN(DQNConfig(capacity=capacity, batch=16), spec, Member(9)).play(60)

@@ -6,9 +6,8 @@ import pytest
 from burnside._random import held_out
 from burnside.agents.common.advantages import advantages
 from burnside.agents.ppo import RingPPOConfig
-from burnside.envs.ring import RingSpec, initial, play, random_play, start
-from burnside.envs.ring.core import transition
-from burnside.envs.ring.games import ARMS, successors
+from burnside.envs.ring.core import RingSpec, initial, transition
+from burnside.envs.ring.games import ARMS, play, random_play, start, successors
 from burnside.errors import BurnsideError, InvalidParameter, UnknownName
 
 CUBE = RingSpec(5, d=3)

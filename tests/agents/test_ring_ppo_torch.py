@@ -17,7 +17,8 @@ from burnside.agents.common.training import Budget, train  # noqa: E402
 from burnside.agents.ppo import RingPPO, RingPPOConfig  # noqa: E402
 from burnside.agents.ppo.plain import sample  # noqa: E402
 from burnside.agents.ppo.ring import ActorCritic, Batch, encode, head, update  # noqa: E402
-from burnside.envs.ring import RingSpec, expected_optimal_return  # noqa: E402
+from burnside.envs.ring.core import RingSpec  # noqa: E402
+from burnside.envs.ring.optimal import expected_optimal_return  # noqa: E402
 from burnside.errors import BurnsideError, UnreadableFile  # noqa: E402
 
 SMALL = RingPPOConfig.preset("ring1d", hidden=(16, 24), rollout=32, batch=8, epochs=2)

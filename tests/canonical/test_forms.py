@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from burnside.canonical import Canonicalizer, EnvSymmetry, LexMin, RollToGoal, SignFlip, SmallestLabel
+from burnside.canonical import Canonicalizer, EnvSymmetry, LexMin, SignFlip, SmallestLabel
 from burnside.canonical.base import equal, largest_gap
 from burnside.canonical.known import ring_translations
-from burnside.envs.ring import RingSpec, initial, observe, transition, translate
+from burnside.envs.ring.core import RingSpec, initial, observe, transition
+from burnside.envs.ring.symmetry import RollToGoal, translate
 from burnside.errors import InvalidAction, InvalidParameter
 from burnside.groups import Action, Group
 

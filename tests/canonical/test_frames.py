@@ -8,7 +8,8 @@ from scipy.spatial.transform import Rotation
 import burnside.envs  # noqa: F401
 from burnside.canonical import CanonicalEnv, Canonicalizer, CanonicalVectorEnv
 from burnside.canonical.frames import FRAMES, POSE_ACTION, FrameForm, cloud_layout, planar_frames, pose_frames
-from burnside.envs.planar import PlanarSpec, expert, observe, reset, step, to_frame, to_world
+from burnside.envs.planar import PlanarSpec, expert, observe, reset, step, to_world
+from burnside.envs.planar.core import to_frame
 from burnside.errors import InvalidParameter, UnknownName
 from burnside.groups.rigid import (
     SPATIAL_FRAMES,

@@ -12,9 +12,13 @@ from burnside.agents.dqn import DQNConfig, RingDQN  # noqa: E402
 from burnside.canonical import AugmentedEnv, CanonicalEnv, CanonicalVectorEnv  # noqa: E402
 from burnside.canonical.batched import with_arm  # noqa: E402
 from burnside.canonical.known import ring_translations  # noqa: E402
-from burnside.envs.ring import RingScenes, RingSpec, start  # noqa: E402
-from burnside.envs.ring.games import ARMS  # noqa: E402
+from burnside.envs.ring.core import RingSpec  # noqa: E402
+from burnside.envs.ring.games import (  # noqa: E402
+    ARMS,
+    start,
+)
 from burnside.envs.ring.kernels import seen_board  # noqa: E402
+from burnside.envs.ring.scenes import RingScenes  # noqa: E402
 
 SPECS = [RingSpec(5), RingSpec(11), RingSpec(5, d=3), RingSpec(6, d=3, p_mine=0.3)]
 EPISODES = 12

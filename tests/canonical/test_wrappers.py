@@ -10,17 +10,9 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers import FrameStackObservation
 
 import burnside.envs  # noqa: F401
-from burnside.canonical import (
-    AugmentedEnv,
-    CanonicalEnv,
-    CanonicalVectorEnv,
-    EnvSymmetry,
-    LexMin,
-    RollToGoal,
-    SignFlip,
-    known,
-)
+from burnside.canonical import AugmentedEnv, CanonicalEnv, CanonicalVectorEnv, EnvSymmetry, LexMin, SignFlip, known
 from burnside.canonical.base import equal
+from burnside.envs.ring.symmetry import RollToGoal
 from burnside.errors import InvalidAction, InvalidParameter, NotVerified
 from burnside.groups import Action, Group
 

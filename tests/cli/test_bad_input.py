@@ -13,7 +13,8 @@ import pytest
 
 from burnside.cli import main
 from burnside.cli.commands import Command
-from burnside.runs import Cell, CellFolder
+from burnside.runs import Cell
+from burnside.runs.folder import CellFolder
 from burnside.runs.manifest import write_plan
 
 REFLECTION = "--symmetry burnside.canonical.known:cartpole_reflection"

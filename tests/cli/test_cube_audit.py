@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from burnside.cli import main
-from burnside.envs.cube import CubeSpec, CubeSymmetry, layers
+from burnside.envs.cube import CubeSpec, CubeSymmetry
 from burnside.envs.cube.audit import AUDITED, audit_cube, commutes, count_layers, same_as_three
+from burnside.envs.cube.tables import layers
 from burnside.errors import InvalidParameter
 from burnside.mdp import zoo
 from burnside.theory import audit

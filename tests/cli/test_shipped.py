@@ -9,9 +9,12 @@ import pytest
 
 from burnside.agents.cube_values import load_network
 from burnside.cli import main
-from burnside.envs.cube import CubeSpec, apply_moves, is_solved, scramble, two_values
+from burnside.envs.cube import CubeSpec, apply_moves, scramble
+from burnside.envs.cube.core import is_solved
+from burnside.envs.cube.tables import two_values
 from burnside.errors import BurnsideError
-from burnside.search import AStarConfig, CubePuzzle, SearchResult, astar
+from burnside.search import AStarConfig, CubePuzzle, astar
+from burnside.search.result import SearchResult
 
 #: Far from the seeds of training, and the same for everybody who wants to compare.
 SCRAMBLES = (1 << 61) + 7

@@ -9,7 +9,7 @@ from burnside._random import Stream, hash_u64  # noqa: E402
 from burnside.envs.batched import BatchedEnv, Box, Discrete, select  # noqa: E402
 from burnside.envs.gymnasium_batch import GymnasiumBatch, as_batched, scenes_of  # noqa: E402
 from burnside.envs.planar import PlanarScenes  # noqa: E402
-from burnside.envs.ring import RingScenes  # noqa: E402
+from burnside.envs.ring.scenes import RingScenes  # noqa: E402
 from burnside.errors import BurnsideError  # noqa: E402
 
 

@@ -6,21 +6,11 @@ import numpy as np
 import pytest
 
 from burnside._random import Stream, uniform
-from burnside.envs.planar import (
-    FRAMES,
-    PlanarSpec,
-    PlanarState,
-    PlanarSymmetry,
-    demonstrate,
-    expert,
-    observe,
-    reset,
-    restart,
-    step,
-    to_frame,
-    to_world,
-)
+from burnside.envs.planar import PlanarSpec, expert, observe, reset, step, to_world
+from burnside.envs.planar.core import FRAMES, PlanarState, restart, to_frame
 from burnside.envs.planar.dynamics import advance, view
+from burnside.envs.planar.expert import demonstrate
+from burnside.envs.planar.symmetry import PlanarSymmetry
 from burnside.errors import InvalidAction, InvalidParameter, UnknownName
 from burnside.groups.rigid import rigid, so2_exp
 

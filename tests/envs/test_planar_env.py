@@ -14,7 +14,8 @@ import burnside.envs  # noqa: F401
 from burnside.canonical import AugmentedEnv, CanonicalEnv, check_symmetry
 from burnside.canonical.symmetry import as_symmetry
 from burnside.cli.check import Check
-from burnside.envs.planar import PlanarSpec, PlanarState, expert, reset
+from burnside.envs.planar import PlanarSpec, expert, reset
+from burnside.envs.planar.core import PlanarState
 from burnside.envs.planar.env import PlanarEnv, PlanarVectorEnv, VelocitySpace
 from burnside.envs.planar.render import draw_rgb, film, write_video
 from burnside.envs.planar.symmetry import Motion, motions_of

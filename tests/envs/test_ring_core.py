@@ -7,19 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from burnside.envs.ring import (
-    RingSpec,
-    RingState,
+from burnside.envs.ring import kernels
+from burnside.envs.ring.core import MOVES, RingSpec, RingState, initial, observe, transition
+from burnside.envs.ring.optimal import (
+    enumerated_optimal_return,
     expected_optimal_return,
-    initial,
-    kernels,
-    observe,
     optimal_return,
     optimal_values,
-    transition,
 )
-from burnside.envs.ring.core import MOVES
-from burnside.envs.ring.optimal import enumerated_optimal_return
 from burnside.errors import InvalidAction, InvalidParameter
 from burnside.mdp import solve, zoo
 

@@ -10,7 +10,8 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
 import burnside.envs
-from burnside.envs import RingEnv, RingSpec, RingVectorEnv
+from burnside.envs import RingEnv, RingSpec
+from burnside.envs.ring.env import RingVectorEnv
 from burnside.envs.ring.render import draw_ansi, draw_rgb
 from burnside.errors import InvalidAction, InvalidParameter
 
@@ -190,7 +191,7 @@ def test_returns_of_a_random_policy_in_three_dimensions() -> None:
     """The uniform random policy is near −38 on the 3D game with N = 5."""
     envs = RingVectorEnv(num_envs=2000, n=5, d=3, autoreset_mode=AutoresetMode.DISABLED)
     envs.reset(seed=0)
-    from burnside.envs.ring import transition
+    from burnside.envs.ring.core import transition
 
     rng, state = np.random.default_rng(0), envs.state
     total, over = np.zeros(2000), np.zeros(2000, bool)

@@ -11,7 +11,7 @@ from burnside.experiments.mistakes import PRESETS, measure, run_preset
 from burnside.experiments.mistakes.analysis import COLUMNS, growth, mean_error, rows, summarise
 from burnside.experiments.mistakes.config import Setting
 from burnside.report.mistakes import growth_plot, ratio_plot
-from burnside.runs import CellStore
+from burnside.runs.cells import CellStore
 
 RING = Setting("slip-ring", {"n": 5}, "Z", scale=1.0)
 

@@ -15,7 +15,7 @@ from burnside.agents.common.members import Member
 from burnside.agents.common.training import Budget
 from burnside.agents.dqn.config import DQNConfig
 from burnside.cli import main
-from burnside.envs.ring import RingSpec
+from burnside.envs.ring.core import RingSpec
 from burnside.errors import UnknownName, UnreadableFile
 from burnside.experiments.registry import EXPERIMENTS
 from burnside.experiments.ring1d import PAPER, PRESETS, Ring1D

@@ -10,12 +10,16 @@ import pytest
 
 from burnside.agents.dqn.config import DQNConfig
 from burnside.agents.ppo import RingPPOConfig
-from burnside.envs.ring import RingSpec, play
+from burnside.envs.ring.core import RingSpec
+from burnside.envs.ring.games import play
 from burnside.errors import UnknownName, UnreadableFile
 from burnside.experiments.ring3d import PAPER, PRESETS, Ring3D, Setting
 from burnside.experiments.ring3d import config as config_module
 from burnside.experiments.ring3d.analysis import circling, curves, final, references, settings
-from burnside.runs import Cell, CellFolder, Experiment, Job, compact, read_results, sweep
+from burnside.runs import Cell, read_results, sweep
+from burnside.runs.folder import CellFolder
+from burnside.runs.job import Experiment, Job
+from burnside.runs.results import compact
 
 TINY = replace(
     PRESETS["smoke"],
@@ -141,7 +145,7 @@ def find(folder: Path, cell: Cell, name: str) -> Path:
 
 
 def run(cell: Cell, folder: Path, stop_every: int | None) -> bool:
-    from burnside.runs import Task, run_one
+    from burnside.runs.work import Task, run_one
 
     task = Task(Ring3D(), folder, device="cpu")
     outcome = run_one(task, cell, stop=lambda: stop_every is not None)

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from burnside.experiments.registry import EXPERIMENTS
-from burnside.runs import Cell, CellFolder, Task, run_one
+from burnside.runs import Cell
 from burnside.runs.checkpoint import generations, read_arrays, write_arrays
+from burnside.runs.folder import CellFolder
+from burnside.runs.work import Task, run_one
 
 
 def first_cells() -> dict[str, Cell]:

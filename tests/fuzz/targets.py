@@ -121,7 +121,7 @@ def make_sweep(folder: Path) -> None:
 
     from burnside.experiments.ring1d.config import RULES
     from burnside.experiments.ring1d.run import Ring1D
-    from burnside.runs import CellFolder
+    from burnside.runs.folder import CellFolder
     from burnside.runs.manifest import record, write_plan
 
     cells = list(Ring1D().plan("smoke"))
@@ -143,7 +143,7 @@ def make_sweep(folder: Path) -> None:
 
 
 def make_compact(folder: Path) -> None:
-    from burnside.runs import compact
+    from burnside.runs.results import compact
 
     make_sweep(folder)
     for format in ("parquet", "csv"):
@@ -202,7 +202,7 @@ def make_cell(folder: Path) -> None:
     """A cell that was stopped half-way."""
     from tests.runs.toy import ToyJob
 
-    from burnside.runs import Task, run_one
+    from burnside.runs.work import Task, run_one
 
     cell = ToyJob(60).plan("smoke")[0]
     calls = 0
@@ -226,7 +226,8 @@ def read_cell(folder: Path) -> int:
     """The cell is run to its end, whatever became of its files."""
     from tests.runs.toy import ToyJob
 
-    from burnside.runs import CellFolder, Task, run_one
+    from burnside.runs.folder import CellFolder
+    from burnside.runs.work import Task, run_one
 
     cell = ToyJob(60).plan("smoke")[0]
     outcome = run_one(Task(ToyJob(60), folder / "runs"), cell)
@@ -261,7 +262,7 @@ def make_kept(folder: Path) -> None:
     """A run that ``burnside measure`` keeps."""
     from burnside.experiments.mistakes.run import SettingArchive
     from burnside.learning.run import Run
-    from burnside.runs import CellStore
+    from burnside.runs.cells import CellStore
 
     run = Run((2.0, 0.5, 0.0), (10, 5, 100), best=4.0, eps=0.4, delta=0.1, seed=3, stream=1)  # type: ignore[arg-type]
     SettingArchive(CellStore(folder / "kept"), {"a": 1}).save(run)
@@ -273,7 +274,7 @@ def make_kept(folder: Path) -> None:
 
 def read_kept(folder: Path) -> int:
     from burnside.experiments.mistakes.run import SettingArchive
-    from burnside.runs import CellStore
+    from burnside.runs.cells import CellStore
 
     found = SettingArchive(CellStore(folder / "kept"), {"a": 1}).load(3, 1)
     if found is None:

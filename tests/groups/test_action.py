@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from burnside.errors import BurnsideError, GroupTooLarge, InvalidAction, InvalidParameter, ModelTooLarge
-from burnside.groups import Action, Group, compose
+from burnside.groups import Action, Group
+from burnside.groups.permutations import compose
 
 
 @st.composite

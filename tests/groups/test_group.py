@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from sympy.combinatorics import Permutation, PermutationGroup
 
 from burnside.errors import GroupTooLarge, InvalidAction, InvalidParameter, UnknownName
-from burnside.groups import Group, compose, inverse
+from burnside.groups import Group
+from burnside.groups.permutations import compose, inverse
 
 
 def sympy_order(group):

@@ -13,7 +13,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from burnside.errors import InvalidAction
-from burnside.groups import (
+from burnside.groups.orbits import orbit_labels, orbit_sizes, representatives, schreier_tree
+from burnside.groups.permutations import (
     check_permutations,
     compose,
     cycle_count,
@@ -22,10 +23,6 @@ from burnside.groups import (
     identity,
     inverse,
     is_permutation,
-    orbit_labels,
-    orbit_sizes,
-    representatives,
-    schreier_tree,
 )
 
 

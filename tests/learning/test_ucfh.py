@@ -10,20 +10,19 @@ from scipy.stats import ks_2samp
 
 from burnside.errors import InvalidParameter
 from burnside.experiments.mistakes.run import SettingArchive
-from burnside.learning import (
-    UCFH,
-    World,
+from burnside.learning import UCFH, learn
+from burnside.learning.run import eps_absolute
+from burnside.learning.ucfh import (
     confidence_interval,
-    eps_absolute,
     fixed_horizon_evi,
-    learn,
+    new_model,
     optimistic_value,
     ucfh_constants,
     ucfh_literal,
 )
-from burnside.learning.ucfh import new_model
+from burnside.learning.world import World
 from burnside.mdp import TabularMDP, quotient, solve, zoo
-from burnside.runs import CellStore
+from burnside.runs.cells import CellStore
 from burnside.theory.bounds import Size, ucfh
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from burnside.errors import InvalidParameter, NotVerified
-from burnside.learning import UBEV, UCBVI, UCFH, World, learn
-from burnside.learning.world import first_policy
+from burnside.learning import UBEV, UCBVI, UCFH, learn
+from burnside.learning.world import World, first_policy
 from burnside.mdp import Quotient, Symmetry, TabularMDP, discover, minimise, policy_return, quotient, solve, zoo
 
 

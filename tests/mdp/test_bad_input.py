@@ -30,11 +30,11 @@ from burnside.mdp import (
     discover,
     evaluate,
     quotient,
-    reachable,
-    solve_discounted,
     verify,
     zoo,
 )
+from burnside.mdp.planning import solve_discounted
+from burnside.mdp.reach import reachable
 
 nan, inf = float("nan"), float("inf")
 

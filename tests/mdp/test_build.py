@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.mdp.helpers import classes, induction, one_sentence, plant
 
 from burnside.errors import InvalidModel
-from burnside.mdp import GraphMDP, TabularMDP, VertexSymmetry, discover, minimise, quotient, reachable, solve, verify
+from burnside.mdp import GraphMDP, TabularMDP, VertexSymmetry, discover, minimise, quotient, solve, verify
+from burnside.mdp.reach import reachable
 
 # ---------------------------------------------------------------------- dense arrays and step functions
 

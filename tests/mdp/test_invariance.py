@@ -12,7 +12,8 @@ from tests.mdp.helpers import DECLARED, ZOO, Planted, dense, one_sentence
 from tests.mdp.test_verify import planted
 
 from burnside.errors import InvalidParameter
-from burnside.mdp import TabularMDP, check_invariance, discover, quotient, solve, solve_discounted, zoo
+from burnside.mdp import TabularMDP, check_invariance, discover, quotient, solve, zoo
+from burnside.mdp.planning import solve_discounted
 
 
 def value_iteration(mdp: TabularMDP, gamma: float) -> np.ndarray:

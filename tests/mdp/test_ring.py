@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from tests.mdp.helpers import classes, coarser, same_partition
 
-from burnside.mdp import TabularMDP, discover, minimise, quotient, reachable, solve, verify, zoo
+from burnside.mdp import TabularMDP, discover, minimise, quotient, solve, verify, zoo
+from burnside.mdp.reach import reachable
 
 MOVES = (-2, -1, 1, 2)
 State = tuple[int, int, frozenset[int]]  # goal, agent, mined cells

@@ -24,11 +24,11 @@ from burnside.mdp import (
     minimise,
     policy_return,
     quotient,
-    reachable,
     solve,
-    solve_discounted,
     verify,
 )
+from burnside.mdp.planning import solve_discounted
+from burnside.mdp.reach import reachable
 
 
 def with_loops(mdp: TabularMDP) -> tuple[TabularMDP, np.ndarray]:

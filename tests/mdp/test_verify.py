@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.mdp.helpers import GROUPS, SETS, Planted, dense, one_sentence, plant, violation
 
 from burnside.errors import InvalidParameter
-from burnside.mdp import Counterexample, ImplicitMDP, Symmetry, TabularMDP, Verdict, verify, zoo
+from burnside.mdp import ImplicitMDP, Symmetry, TabularMDP, Verdict, verify, zoo
+from burnside.mdp.verify import Counterexample
 
 SLACK = 1e-12
 

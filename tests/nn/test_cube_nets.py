@@ -7,12 +7,19 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from burnside.envs.cube import CubeSpec, CubeSymmetry, one_hot, scramble  # noqa: E402
+from burnside.envs.cube import CubeSpec, CubeSymmetry, scramble  # noqa: E402
+from burnside.envs.cube.core import one_hot  # noqa: E402
 from burnside.envs.cube.geometry import products  # noqa: E402
 from burnside.errors import InvalidModel, InvalidParameter, NotVerified  # noqa: E402
 from burnside.groups import Action, Group  # noqa: E402
-from burnside.nn import EquivariantValue, FoldedValue, Initializer, MemberNorm, OrbitLinear, ResidualValue, copies  # noqa: E402
-from burnside.nn.cube_equivariant import GroupLinear, LiftLinear  # noqa: E402
+from burnside.nn import OrbitLinear, copies  # noqa: E402
+from burnside.nn.cube_equivariant import (  # noqa: E402
+    EquivariantValue,
+    GroupLinear,
+    LiftLinear,
+)
+from burnside.nn.layers import Initializer  # noqa: E402
+from burnside.nn.residual import FoldedValue, MemberNorm, ResidualValue  # noqa: E402
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -14,18 +14,9 @@ torch = pytest.importorskip("torch")
 from tests.nn.flows import MLP, TINY, noise, observation, policy_of  # noqa: E402
 
 from burnside.errors import BurnsideError, UnreadableFile  # noqa: E402
-from burnside.nn.flow import (  # noqa: E402
-    FlowConfig,
-    FlowPolicy,
-    Imitation,
-    ImitationConfig,
-    chain_log_prob,
-    load_policy,
-    resample_cloud,
-    save_policy,
-    schedule,
-)
-from burnside.nn.flow.chain import sample_chain, step_mean  # noqa: E402
+from burnside.nn.flow import FlowConfig, FlowPolicy, Imitation, ImitationConfig, load_policy, save_policy  # noqa: E402
+from burnside.nn.flow.chain import chain_log_prob, sample_chain, schedule, step_mean  # noqa: E402
+from burnside.nn.flow.encoders import resample_cloud  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from burnside.nn import BatchConv3d, BatchLinear, GridEncoder, Initializer  # noqa: E402
+from burnside.nn.encoders import GridEncoder  # noqa: E402
+from burnside.nn.layers import (  # noqa: E402
+    BatchConv3d,
+    BatchLinear,
+    Initializer,
+)
 
 
 def test_linear_is_torchs_linear_per_member() -> None:

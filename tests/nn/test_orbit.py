@@ -5,10 +5,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from burnside.envs.ring import RingSpec  # noqa: E402
+from burnside.envs.ring.core import RingSpec  # noqa: E402
 from burnside.groups import Action, Group  # noqa: E402
-from burnside.nn import EquivariantQ, Initializer, OrbitLinear, copies  # noqa: E402
-from burnside.nn.qnets import translations  # noqa: E402
+from burnside.nn import OrbitLinear, copies  # noqa: E402
+from burnside.nn.layers import Initializer  # noqa: E402
+from burnside.nn.qnets import (  # noqa: E402
+    EquivariantQ,
+    translations,
+)
 
 
 def pairs() -> list[tuple[str, Action, Action]]:

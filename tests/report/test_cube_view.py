@@ -11,7 +11,8 @@ import pytest
 
 from burnside.cli import main
 from burnside.cli.tools import chromium
-from burnside.envs.cube import FACES, CubeSpec, apply_moves, scramble, solved
+from burnside.envs.cube import CubeSpec, apply_moves, scramble, solved
+from burnside.envs.cube.geometry import FACES
 from burnside.errors import InvalidAction, InvalidModel, UnknownName
 from burnside.report.cube_view import add_player, cube_player, player_data
 from burnside.report.page import Page

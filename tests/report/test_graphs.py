@@ -14,8 +14,8 @@ import pytest
 from burnside.errors import BurnsideError, InvalidParameter, UnreadableFile
 from burnside.mdp import TabularMDP, minimise, quotient, zoo
 from burnside.mdp.symmetry import Symmetry
-from burnside.report import Page, draw, graphs, orbit_view, style
-from burnside.report.graphs import scene
+from burnside.report import Page, draw, graphs, style
+from burnside.report.graphs import orbit_view, scene
 
 MODELS = {
     "fig2": (zoo.fig2, "Z2"),

@@ -12,7 +12,8 @@ from burnside.experiments.ring3d.analysis import COLUMNS, references
 from burnside.report.page import Page
 from burnside.report.reproduce import PARTS
 from burnside.report.ring3d import curve_plots, ring3d_part, show
-from burnside.runs import compact, read_results, sweep
+from burnside.runs import read_results, sweep
+from burnside.runs.results import compact
 
 TINY = replace(
     PRESETS["smoke"],

@@ -11,15 +11,11 @@ import pytest
 
 from burnside.agents.common.checkpoint import load, save
 from burnside.agents.flow_ppo import FlowPPO, FlowPPOConfig, evaluate
-from burnside.envs.manipulation import (
-    ManipulationChunks,
-    ManipulationEnv,
-    evaluation_scenes,
-    find_task,
-    manipulation_chunks,
-    read_demonstrations,
-)
+from burnside.envs.manipulation import ManipulationChunks, evaluation_scenes, read_demonstrations
+from burnside.envs.manipulation.chunks import manipulation_chunks
+from burnside.envs.manipulation.env import ManipulationEnv
 from burnside.envs.manipulation.pool import ScenePool
+from burnside.envs.manipulation.tasks import find_task
 from burnside.errors import InvalidAction, InvalidParameter, UnknownName
 from burnside.nn.flow import FlowConfig, FlowPolicy
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from burnside.cli import main
-from burnside.envs.manipulation import Demonstration, ManipulationEnv, find_task
 from burnside.envs.manipulation import demos as module
-from burnside.envs.manipulation.demos import read_demonstrations, write_demonstrations
+from burnside.envs.manipulation.demos import Demonstration, read_demonstrations, write_demonstrations
+from burnside.envs.manipulation.env import ManipulationEnv
 from burnside.envs.manipulation.generate import attempt, generate
+from burnside.envs.manipulation.tasks import find_task
 from burnside.errors import InvalidParameter, UnreadableFile
 from burnside.groups.rigid import rot6d_to_matrix, so3_exp, so3_log
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import burnside.envs  # noqa: F401  registers
-from burnside.envs.manipulation import ManipulationEnv
+from burnside.envs.manipulation.env import ManipulationEnv
 from burnside.errors import InvalidAction, InvalidParameter
 
 

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from burnside.cli import main
-from burnside.envs.manipulation import find_task, read_demonstrations
+from burnside.envs.manipulation import read_demonstrations
 from burnside.envs.manipulation.nvidia import find_nvidia, nvidia_demonstrations, nvidia_scene
+from burnside.envs.manipulation.tasks import find_task
 from burnside.errors import BurnsideError, InvalidParameter, UnreadableFile
 from burnside.experiments.robot import Robot, recipe
 from burnside.experiments.robot.analysis import finetune_curves, table

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from burnside.envs.manipulation import Simulation, find_task
 from burnside.envs.manipulation.experts import make_expert
+from burnside.envs.manipulation.simulation import Simulation
+from burnside.envs.manipulation.tasks import find_task
 from burnside.errors import InvalidAction
 from burnside.groups.rigid import rot6d_to_matrix, so3_log
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from burnside.envs.manipulation import ManipulationEnv, ManipulationVectorEnv
+from burnside.envs.manipulation import ManipulationVectorEnv
+from burnside.envs.manipulation.env import ManipulationEnv
 from burnside.errors import InvalidAction, InvalidParameter
 
 

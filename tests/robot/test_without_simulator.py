@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from burnside.cli import main
-from burnside.envs.manipulation import ACTION_LAYOUT, CLOUD_LAYOUT, find_task, frame_form, state_layout
 from burnside.envs.manipulation.clouds import crop, farthest_points, unproject
-from burnside.envs.manipulation.observations import state_vector
+from burnside.envs.manipulation.observations import ACTION_LAYOUT, CLOUD_LAYOUT, frame_form, state_layout, state_vector
 from burnside.envs.manipulation.simulation import sample_placements
+from burnside.envs.manipulation.tasks import find_task
 from burnside.errors import InvalidParameter, UnknownName
 from burnside.groups.rigid import compose, rigid, so3_exp
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from burnside.runs import CellStore, cell_name
+from burnside.runs.cells import CellStore, cell_name
 
 
 def test_names_depend_on_every_value_and_on_no_order() -> None:

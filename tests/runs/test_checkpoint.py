@@ -16,9 +16,12 @@ from tests.runs.toy import ToyJob
 
 from burnside._files import read_json
 from burnside.errors import InvalidParameter, UnreadableFile
-from burnside.runs import Cell, CellFolder, Context, Stopped, Task, run_one
+from burnside.runs import Cell, Context
 from burnside.runs.cells import digest
 from burnside.runs.checkpoint import generations, load_newest, read_arrays, save_next, write_arrays
+from burnside.runs.context import Stopped
+from burnside.runs.folder import CellFolder
+from burnside.runs.work import Task, run_one
 
 CELL = Cell("toy", {"n": 0, "steps": 200}, seeds=(7, 3))
 

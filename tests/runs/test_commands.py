@@ -15,9 +15,11 @@ from tests.runs.toy import ToyJob
 from burnside._terminal import Terminal
 from burnside.cli.sweep import Sweep, Table
 from burnside.errors import InvalidParameter, UnknownName, UnreadableFile
-from burnside.runs import Cell, Experiment, Job, compact, read_results, sweep
+from burnside.runs import Cell, read_results, sweep
 from burnside.runs.display import CellState, _Live, time_left
 from burnside.runs.folder import Progress
+from burnside.runs.job import Experiment, Job
+from burnside.runs.results import compact
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 from tests.runs.toy import ToyJob, snapshot, starts, table, workers_of
 
-from burnside.runs import CellFolder, sweep
+from burnside.runs import sweep
 from burnside.runs.checkpoint import generations
+from burnside.runs.folder import CellFolder
 
 REPO = Path(__file__).resolve().parents[2]
 STEPS = 400

@@ -15,7 +15,8 @@ import pytest
 from tests.runs.toy import ToyJob, snapshot, starts, workers_of, working
 
 from burnside.errors import InvalidParameter, MissingExtra, UnknownName
-from burnside.runs import SweepOutcome, sweep
+from burnside.runs import sweep
+from burnside.runs.sweep import SweepOutcome
 
 REPO = Path(__file__).resolve().parents[2]
 WHERE = os.pathsep.join([str(REPO), str(REPO / "src")])
@@ -146,9 +147,9 @@ def test_slurm_through_submitits_local_executor(
 def test_slurm_requeues_after_preemption(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
     """submitit's own signal before preemption: it asks for a checkpoint, ends the process and runs it again."""
     submitit = pytest.importorskip("submitit", reason="submitit is not installed: pip install 'burnside[slurm]'")
-    from burnside.runs import Task
     from burnside.runs.engines.base import StopFile
     from burnside.runs.engines.slurm import SlurmCell
+    from burnside.runs.work import Task
 
     executor = submitit.AutoExecutor(folder=tmp_path / "slurm", cluster="local")
     executor.update_parameters(timeout_min=10)

@@ -14,9 +14,10 @@ import pytest
 from tests.runs.toy import ToyJob, snapshot, table
 
 from burnside.errors import DamagedFile, InvalidParameter, MissingExtra, UnknownName, UnreadableFile
-from burnside.runs import Cell, CellFolder, Context, compact, read_results, sweep
-from burnside.runs.folder import Progress
+from burnside.runs import Cell, Context, read_results, sweep
+from burnside.runs.folder import CellFolder, Progress
 from burnside.runs.lock import is_free
+from burnside.runs.results import compact
 
 
 @dataclass(frozen=True)

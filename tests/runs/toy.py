@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from burnside.errors import UnknownName
-from burnside.runs import Cell, CellFolder, Context, read_results, sweep
+from burnside.runs import Cell, Context, read_results, sweep
+from burnside.runs.folder import CellFolder
 
 PRESETS = {"smoke": 2, "laptop": 4, "study": 6}
 

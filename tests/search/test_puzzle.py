@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from burnside.envs.cube import CubeSpec, CubeSymmetry, children, scramble, solved
+from burnside.envs.cube import CubeSpec, CubeSymmetry, scramble, solved
+from burnside.envs.cube.core import children
 from burnside.errors import InvalidModel, InvalidParameter, NotVerified
-from burnside.search import AStarConfig, BeamConfig, CubePuzzle, astar, beam, greedy, pack_keys
+from burnside.search import AStarConfig, BeamConfig, CubePuzzle, astar, beam, greedy
+from burnside.search.puzzle import pack_keys
 
 
 @pytest.mark.parametrize("spec", [CubeSpec(2), CubeSpec(3), CubeSpec(5), CubeSpec(4, turns="slices")])

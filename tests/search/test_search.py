@@ -7,8 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from burnside.envs.cube import CubeSpec, CubeSymmetry, apply_moves, ball, is_solved, scramble, solved, two_values
-from burnside.search import AStarConfig, BeamConfig, CubePuzzle, SearchResult, astar, beam, greedy, pack_keys
+from burnside.envs.cube import CubeSpec, CubeSymmetry, apply_moves, scramble, solved
+from burnside.envs.cube.core import is_solved
+from burnside.envs.cube.tables import ball, two_values
+from burnside.search import AStarConfig, BeamConfig, CubePuzzle, astar, beam, greedy
+from burnside.search.puzzle import pack_keys
+from burnside.search.result import SearchResult
 
 TWO, THREE = CubeSpec(2), CubeSpec(3)
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from burnside.errors import InvalidParameter
-from burnside.stats import Reach, Times, first_reach, first_reach_evaluated
+from burnside.stats import Times, first_reach
+from burnside.stats.censored import Reach, first_reach_evaluated
 
 # Checked once with lifelines 0.30.3: KaplanMeierFitter().fit(T, S), its confidence_interval_ and
 # restricted_mean_survival_time(fitter, t, return_variance=True), whose variance is n times that of the mean.

@@ -8,18 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from burnside.stats import (
-    Times,
-    clopper_pearson,
-    crossing,
-    difference,
-    loglog_slope,
-    mean_band,
-    means_ratio,
-    rate_over_seeds,
-    times_ratio,
-    wilson,
-)
+from burnside.stats import Times, difference, means_ratio, rate_over_seeds, times_ratio, wilson
+from burnside.stats.intervals import clopper_pearson, mean_band
+from burnside.stats.scaling import crossing, loglog_slope
 
 SEEDS = (3, 5, 10)
 WORLDS = 2_000

@@ -9,14 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from burnside.errors import InvalidParameter
-from burnside.stats import (
-    clopper_pearson,
-    difference,
-    mean_band,
-    mean_interval,
-    rate_over_seeds,
-    wilson,
-)
+from burnside.stats import difference, mean_interval, rate_over_seeds, wilson
+from burnside.stats.intervals import clopper_pearson, mean_band
 
 
 def labelled(values: object) -> dict[int, float]:

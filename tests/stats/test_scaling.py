@@ -5,7 +5,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from burnside.errors import InvalidParameter
-from burnside.stats import Level, crossing, loglog_slope, reaches
+from burnside.stats.scaling import Level, crossing, loglog_slope, reaches
 
 
 def test_exact_power_law() -> None:

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation as Turn
 
 from burnside.errors import BurnsideError, InvalidAction, InvalidParameter
 from burnside.groups.rigid import Layout
-from burnside.symmetry import Declaration, Image, Labels, Rotation, Shift, SignedPermutation, Trivial, env_group
+from burnside.symmetry import EnvSymmetry, Image, Labels, Rotation, Shift, SignedPermutation, Trivial, env_group
 from burnside.symmetry.binding import bind
 
 
@@ -43,7 +43,7 @@ def test_what_is_no_representation(group: str, spec: Any, sentence: str) -> None
     with pytest.raises(BurnsideError, match=sentence):
         bind(env_group(group), spec)
     with pytest.raises(BurnsideError):
-        Declaration(group, "trivial", spec)
+        EnvSymmetry(group, "trivial", spec)
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,13 @@ def test_rotations_that_make_no_sense(make: Any) -> None:
 
 
 def test_one_dictionary_per_generator() -> None:
-    both = Declaration("V4", [{"a": "-0", "b": "labels 1,0"}, {"a": "0", "b": "labels 1,0"}], "trivial")
+    both = EnvSymmetry("V4", [{"a": "-0", "b": "labels 1,0"}, {"a": "0", "b": "labels 1,0"}], "trivial")
     moved = both.act_on_observation(1, {"a": np.array([2.0]), "b": 0})
     assert moved["a"].tolist() == [-2.0] and moved["b"] == 1
 
 
 def test_points_of_the_wrong_shape() -> None:
-    found = Declaration("mirror", {"a": "-0"}, ("-0", "trivial 2"))
+    found = EnvSymmetry("mirror", {"a": "-0"}, ("-0", "trivial 2"))
     with pytest.raises(BurnsideError, match="unknown key"):
         found.act_on_observation(1, {"a": np.zeros(1), "c": np.zeros(1)})
     with pytest.raises(InvalidParameter, match="'a' is missing"):
@@ -78,11 +78,11 @@ def test_points_of_the_wrong_shape() -> None:
     with pytest.raises(InvalidParameter, match="tuple of 2 parts"):
         found.act_on_action(1, (np.zeros(1),))
     with pytest.raises(InvalidParameter, match="numbers 0…1, got 2"):
-        Declaration("mirror", "-0", "-0").act_on_action(2, np.zeros(1))
+        EnvSymmetry("mirror", "-0", "-0").act_on_action(2, np.zeros(1))
     with pytest.raises(InvalidParameter, match="numbers 0…1, got -1"):
-        Declaration("mirror", "-0", "-0").act_on_action(-1, np.zeros(1))
+        EnvSymmetry("mirror", "-0", "-0").act_on_action(-1, np.zeros(1))
     with pytest.raises(InvalidParameter, match="2×2 matrices"):
-        Declaration("SO(2)", Rotation((0, 1)), "trivial").act_on_observation(1, np.zeros(2))
+        EnvSymmetry("SO(2)", Rotation((0, 1)), "trivial").act_on_observation(1, np.zeros(2))
 
 
 # ---------------------------------------------------------------------- rotations, against scipy and Layout
@@ -93,7 +93,7 @@ def test_poses_as_scipy_moves_them() -> None:
     whole = Rotation(
         (0, 1, 2), points=(3, 4, 5), axial=(6, 7, 8), quaternions=(9, 10, 11, 12), rot6d=tuple(range(13, 19))
     )
-    found = Declaration("SE(3)", whole, "trivial")
+    found = EnvSymmetry("SE(3)", whole, "trivial")
     body = Turn.random(rng=1)
     q = body.as_quat(canonical=True)
     x = np.concatenate([rng.normal(size=9), q[[3, 0, 1, 2]], body.as_matrix()[:, :2].T.ravel()])
@@ -116,7 +116,7 @@ def test_mirrored_bodies() -> None:
     for how in ("fixed", "turned"):
         rep = Rotation(axial=(0, 1, 2), quaternions=(3, 4, 5, 6), rot6d=tuple(range(7, 13)), body=how)
         for group, g in (("mirror", 1), ("O(2)", np.diag([1.0, -1.0]))):
-            y = Declaration(group, rep, "trivial").act_on_observation(g, x)
+            y = EnvSymmetry(group, rep, "trivial").act_on_observation(g, x)
             assert np.allclose(y[:3], [-1, 2, -3])
             assert np.allclose(y[3:7], mirrored.as_quat(canonical=True)[[3, 0, 1, 2]])
             assert np.allclose(y[7:], mirrored.as_matrix()[:, :2].T.ravel())
@@ -130,7 +130,7 @@ def test_turned_bodies_are_conjugated() -> None:
         ("SO(3)", Turn.random(rng=4).as_matrix(), Turn.random(rng=4)),
         ("C4", 1, Turn.from_euler("z", 90, degrees=True)),
     ):
-        y = Declaration(group, rep, "trivial").act_on_observation(g, x)
+        y = EnvSymmetry(group, rep, "trivial").act_on_observation(g, x)
         assert np.allclose(np.abs(y[:4]), np.abs((turn * body * turn.inv()).as_quat(canonical=True))) and y[4] == 7.0
     # A conjugation never needs another sign: it is linear, and so exactly a signed permutation for quarter turns.
     assert isinstance(bind(env_group("C4"), rep).maps[1], SignedPermutation)  # type: ignore[attr-defined]
@@ -138,14 +138,14 @@ def test_turned_bodies_are_conjugated() -> None:
 
 def test_planar_motions_as_layouts_do_them() -> None:
     layout = Layout((("robot", "point"), ("heading", "heading"), ("puck", "point"), ("grip", "scalar")))
-    found = Declaration("SE(2)", Rotation((2, 3), points=((0, 1), (4, 5)), width=7), "trivial")
+    found = EnvSymmetry("SE(2)", Rotation((2, 3), points=((0, 1), (4, 5)), width=7), "trivial")
     x = np.random.default_rng(5).normal(size=(6, 7))
     g = found.random_element(2, np.arange(6))
     assert np.allclose(found.act_on_observation(g, x), layout.act(g, x))
 
 
 def test_groups_of_the_plane_turn_space_about_the_vertical() -> None:
-    found = Declaration("SE(2)", Rotation((0, 1, 2), points=(3, 4, 5)), "trivial")
+    found = EnvSymmetry("SE(2)", Rotation((0, 1, 2), points=(3, 4, 5)), "trivial")
     g = found.group.compose(found.group.translation([5.0, 6.0]), found.group.rotation(np.pi / 2))  # type: ignore[attr-defined]
     assert np.allclose(found.act_on_observation(g, np.array([1.0, 0, 9, 1, 0, 9])), [0, 1, 9, 5, 7, 9])
 
@@ -153,8 +153,8 @@ def test_groups_of_the_plane_turn_space_about_the_vertical() -> None:
 def test_reacher_in_both_ways_of_writing_its_mirror() -> None:
     """The signs that practice has for Reacher-v5, against the ones that follow from which numbers are odd."""
     signs = "0,1,-2,-3,4,-5,-6,-7,8,-9"
-    odd = Declaration("O(2)", Rotation((0, 2), (4, 5), (8, 9), odd=(3, 6, 7)), Rotation(odd=(0, 1)))
-    written = Declaration("O(2)", Rotation((0, 2), (4, 5), (8, 9), mirror=signs), Rotation(odd=(0, 1)))
+    odd = EnvSymmetry("O(2)", Rotation((0, 2), (4, 5), (8, 9), odd=(3, 6, 7)), Rotation(odd=(0, 1)))
+    written = EnvSymmetry("O(2)", Rotation((0, 2), (4, 5), (8, 9), mirror=signs), Rotation(odd=(0, 1)))
     x = np.random.default_rng(6).normal(size=10)
     for counter in range(10):
         g = odd.random_element(0, counter)
@@ -167,7 +167,7 @@ def test_reacher_in_both_ways_of_writing_its_mirror() -> None:
 def test_a_walking_robot_that_may_face_anywhere() -> None:
     """Yaw turns the velocity; a reflection also lets the legs change places, which no geometry of vectors says."""
     rep = Rotation((0, 1), mirror="0,-1,-2,4,3")
-    found = Declaration("O(2)", rep, "trivial")
+    found = EnvSymmetry("O(2)", rep, "trivial")
     x = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
     assert np.allclose(found.act_on_observation(np.diag([1.0, -1.0]), x), [1, -2, -3, 5, 4])
     assert np.allclose(found.act_on_observation(np.diag([-1.0, 1.0]), x), [-1, 2, -3, 5, 4])

@@ -12,8 +12,7 @@ from tests.symmetry.zoo import CASES
 
 from burnside.errors import BurnsideError, InvalidAction, InvalidParameter
 from burnside.symmetry import (
-    CanonicalForm,
-    Declaration,
+    EnvSymmetry,
     Frame,
     Image,
     Labels,
@@ -27,14 +26,15 @@ from burnside.symmetry import (
     canonical_form,
     random_images,
 )
+from burnside.symmetry.forms import CanonicalForm
 
 gym = pytest.importorskip("gymnasium")
 spaces = gym.spaces
 
-CARTPOLE = Declaration("mirror", "- - - -", "labels 1,0", names=("x", "v", "angle", "turn"), domain="angle")
-PENDULUM = Declaration("mirror", "0,-1,-2", "-0", state="-0,-1")
-ACROBOT = Declaration("mirror", "+ - + - - -", "labels 2,1,0", state="- - - -")
-WALKER = Declaration(
+CARTPOLE = EnvSymmetry("mirror", "- - - -", "labels 1,0", names=("x", "v", "angle", "turn"), domain="angle")
+PENDULUM = EnvSymmetry("mirror", "0,-1,-2", "-0", state="-0,-1")
+ACROBOT = EnvSymmetry("mirror", "+ - + - - -", "labels 2,1,0", state="- - - -")
+WALKER = EnvSymmetry(
     "mirror",
     "0,1,5,6,7,2,3,4,8,9,10,14,15,16,11,12,13",
     "3,4,5,0,1,2",
@@ -79,11 +79,11 @@ BOX = spaces.Box(-1.0, 1.0, (2,))
 )  # fmt: skip
 def test_spaces_that_do_not_fit(spec: Any, space: Any, sentence: str) -> None:
     with pytest.raises(InvalidAction, match=sentence):
-        Declaration("mirror", spec, "trivial").check_spaces(space, spaces.Discrete(2))
+        EnvSymmetry("mirror", spec, "trivial").check_spaces(space, spaces.Discrete(2))
 
 
 def test_quarter_turns_of_wide_images_do_not_fit() -> None:
-    turned = Declaration("C4", Image(), "trivial")
+    turned = EnvSymmetry("C4", Image(), "trivial")
     turned.check_spaces(spaces.Box(0, 255, (8, 8, 3), np.uint8), BOX)
     with pytest.raises(InvalidAction, match="square images, got 8 × 6"):
         turned.check_spaces(spaces.Box(0, 255, (8, 6, 3), np.uint8), BOX)
@@ -91,26 +91,26 @@ def test_quarter_turns_of_wide_images_do_not_fit() -> None:
 
 def test_turned_actions_must_stay_in_their_box() -> None:
     for group in ("SO(2)", "C6"):
-        found = Declaration(group, Rotation((0, 1)), Rotation((0, 1)))
+        found = EnvSymmetry(group, Rotation((0, 1)), Rotation((0, 1)))
         found.check_spaces(BOX, spaces.Box(-np.inf, np.inf, (2,)))
         with pytest.raises(InvalidAction, match="beyond its bounds"):
             found.check_spaces(BOX, BOX)
-    Declaration("C4", Rotation((0, 1)), Rotation((0, 1))).check_spaces(BOX, BOX)  # quarter turns keep the square
+    EnvSymmetry("C4", Rotation((0, 1)), Rotation((0, 1))).check_spaces(BOX, BOX)  # quarter turns keep the square
     with pytest.raises(InvalidAction, match="alike in all directions"):
-        Declaration("SO(2)", Rotation((0, 1)), "trivial").check_spaces(
+        EnvSymmetry("SO(2)", Rotation((0, 1)), "trivial").check_spaces(
             spaces.Box(np.array([-1, -2]), np.array([1, 2])), BOX
         )
     with pytest.raises(InvalidAction, match="must be floating"):
-        Declaration("SO(2)", Rotation((0, 1)), "trivial").check_spaces(spaces.Box(-5, 5, (2,), np.int64), BOX)
+        EnvSymmetry("SO(2)", Rotation((0, 1)), "trivial").check_spaces(spaces.Box(-5, 5, (2,), np.int64), BOX)
 
 
 @pytest.mark.parametrize(
     ("found", "name"), [(CARTPOLE, "CartPole-v1"), (PENDULUM, "Pendulum-v1"), (ACROBOT, "Acrobot-v1")]
 )
-def test_spaces_that_fit(found: Declaration, name: str) -> None:
+def test_spaces_that_fit(found: EnvSymmetry, name: str) -> None:
     env = gym.make(name)
     found.check_spaces(env.observation_space, env.action_space)
-    phase = Declaration("mirror", SignedPermutation("-0") + Shift(0.5, 1.0, 0.0), MultiLabels(["1,0"]))
+    phase = EnvSymmetry("mirror", SignedPermutation("-0") + Shift(0.5, 1.0, 0.0), MultiLabels(["1,0"]))
     bounds = np.array([-1.0, 0.0]), np.array([1.0, 1.0])
     phase.check_spaces(spaces.Box(*bounds, dtype=np.float64), spaces.MultiBinary(1))
 
@@ -121,7 +121,7 @@ def test_spaces_that_fit(found: Declaration, name: str) -> None:
 @pytest.mark.parametrize(
     ("found", "name"), [(CARTPOLE, "CartPole-v1"), (PENDULUM, "Pendulum-v1"), (ACROBOT, "Acrobot-v1")]
 )
-def test_classic_control_is_symmetric(found: Declaration, name: str) -> None:
+def test_classic_control_is_symmetric(found: EnvSymmetry, name: str) -> None:
     from burnside.canonical import check_symmetry
 
     verdict = check_symmetry(name, found, samples=150, tol=1e-5, max_failure_rate=0.05)
@@ -131,7 +131,7 @@ def test_classic_control_is_symmetric(found: Declaration, name: str) -> None:
 def test_a_wrong_declaration_is_refuted() -> None:
     from burnside.canonical import check_symmetry
 
-    wrong = Declaration("mirror", "- - - -", "labels 0,1")
+    wrong = EnvSymmetry("mirror", "- - - -", "labels 0,1")
     assert check_symmetry("CartPole-v1", wrong, samples=50).verdict == "refuted"
 
 
@@ -142,7 +142,7 @@ def test_walker_is_symmetric_since_version_5() -> None:
     env = gym.make("Walker2d-v5")
     WALKER.check_spaces(env.observation_space, env.action_space)
     assert check_symmetry(env, WALKER, samples=60, tol=1e-6, max_failure_rate=0.1).ok
-    wrong = Declaration(
+    wrong = EnvSymmetry(
         "mirror", str(WALKER.observation), "0,1,2,3,4,5", state=WALKER.state,
         get_state=WALKER.get_state, set_state=WALKER.set_state,
     )  # fmt: skip
@@ -154,7 +154,7 @@ def test_reacher_turns_as_a_whole() -> None:
     needs_mujoco()
     from burnside.canonical import check_symmetry
 
-    reacher = Declaration(
+    reacher = EnvSymmetry(
         "O(2)",
         Rotation((0, 2), (4, 5), (8, 9), odd=(3, 6, 7)),
         Rotation(odd=(0, 1)),
@@ -178,7 +178,7 @@ def test_the_legs_of_ant_go_round() -> None:
     speeds = Rotation((0, 1, 2), axial=(3, 4, 5)) + legs
     env = gym.make("Ant-v5", include_cfrc_ext_in_observation=False, forward_reward_weight=0.0, contact_cost_weight=0.0)
     for action, holds in (("6,-7,0,1,2,-3,4,5", True), ("6,7,0,1,2,3,4,5", False)):  # leg 4 stands first
-        ant = Declaration(
+        ant = EnvSymmetry(
             "C4",
             Trivial(1) + body + legs + speeds,
             action,
@@ -216,7 +216,7 @@ def test_the_wrappers_of_today_take_it() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_declarations_are_written_and_read(name: str) -> None:
     found = CASES[name].declaration
-    again = Declaration.from_dict(json.loads(json.dumps(found.to_dict())))
+    again = EnvSymmetry.from_dict(json.loads(json.dumps(found.to_dict())))
     assert again == found and again.to_dict() == found.to_dict() and str(again) == str(found)
     assert hash(again.observation) == hash(found.observation)
 
@@ -230,21 +230,21 @@ def test_domains_are_written_too() -> None:
         names = ["x", "v", "angle", "turn"]
         domain = ["angle", "turn"]
     """
-    found = Declaration.from_dict(tomllib.loads(text))
-    assert found.domain == ("angle", "turn") and Declaration.from_dict(found.to_dict()) == found
-    framed = Declaration("SO(2)", Rotation((0, 1)), "trivial", domain=Frame(direction=(0, 1)))
-    assert Declaration.from_dict(framed.to_dict()) == framed
+    found = EnvSymmetry.from_dict(tomllib.loads(text))
+    assert found.domain == ("angle", "turn") and EnvSymmetry.from_dict(found.to_dict()) == found
+    framed = EnvSymmetry("SO(2)", Rotation((0, 1)), "trivial", domain=Frame(direction=(0, 1)))
+    assert EnvSymmetry.from_dict(framed.to_dict()) == framed
     with pytest.raises(InvalidParameter, match="cannot be written"):
-        Declaration("mirror", "-0", "-0", domain=lambda x: x[..., 0]).to_dict()
+        EnvSymmetry("mirror", "-0", "-0", domain=lambda x: x[..., 0]).to_dict()
     with pytest.raises(InvalidParameter, match="cannot be written"):
-        Declaration("mirror", lambda g, x: x, "-0").to_dict()
+        EnvSymmetry("mirror", lambda g, x: x, "-0").to_dict()
     for data in ({"group": "mirror"}, {"group": "C2", "observation": "0", "action": "0", "actoin": "0"}):
         with pytest.raises(InvalidParameter):
-            Declaration.from_dict(data)
+            EnvSymmetry.from_dict(data)
 
 
 def test_functions_stay_possible() -> None:
-    found = Declaration("mirror", lambda g, x: -x if g else x, lambda g, a: 1 - a if g else a)
+    found = EnvSymmetry("mirror", lambda g, x: -x if g else x, lambda g, a: 1 - a if g else a)
     assert found.act_on_observation(1, 3) == -3 and found.act_on_action(1, 0) == 1 and found.canonicalizer is None
 
 
@@ -253,9 +253,9 @@ def test_what_was_not_declared() -> None:
         CARTPOLE.on("state")
     assert CARTPOLE.act_on_state is None
     with pytest.raises(InvalidParameter, match="3 names for 4 numbers"):
-        Declaration("mirror", "- - - -", "-0", names=("a", "b", "c"))
+        EnvSymmetry("mirror", "- - - -", "-0", names=("a", "b", "c"))
     with pytest.raises(InvalidAction, match="the action: generator 0"):
-        Declaration("mirror", "-0", "1,2,0")
+        EnvSymmetry("mirror", "-0", "1,2,0")
 
 
 # ---------------------------------------------------------------------- domains
@@ -304,11 +304,11 @@ def test_ties_go_on_to_the_next_number() -> None:
 )
 def test_domains_that_cannot_decide(group: str, observation: Any, domain: Any, sentence: str) -> None:
     with pytest.raises(BurnsideError, match=sentence):
-        Declaration(group, observation, "trivial", domain=domain)
+        EnvSymmetry(group, observation, "trivial", domain=domain)
 
 
 def test_a_continuous_group_needs_a_frame() -> None:
-    found = Declaration("SO(2)", Rotation((0, 1)), Rotation((0, 1)))
+    found = EnvSymmetry("SO(2)", Rotation((0, 1)), Rotation((0, 1)))
     assert found.canonicalizer is None
     with pytest.raises(InvalidParameter, match=r"domain=Frame"):
         canonical_form(found)
@@ -320,7 +320,7 @@ def test_a_continuous_group_needs_a_frame() -> None:
 
 
 def test_where_a_frame_does_not_exist_the_world_is_taken() -> None:
-    found = Declaration("SO(2)", Rotation((0, 1), (2, 3)), "trivial", domain=Frame(direction=(0, 1)))
+    found = EnvSymmetry("SO(2)", Rotation((0, 1), (2, 3)), "trivial", domain=Frame(direction=(0, 1)))
     x_bar, g = found.canonicalizer(np.array([0.0, 0.0, 1.0, 2.0]))  # type: ignore[misc]
     assert np.array_equal(g, np.eye(2)) and np.allclose(x_bar, [0, 0, 1, 2])
 
@@ -341,7 +341,7 @@ def test_fields_that_are_not_known_are_refused() -> None:
     with pytest.raises(InvalidParameter, match="one of observation"):
         all_images(CARTPOLE, {"goal": np.ones((2, 4))}, roles={"goal": "obs"})
     with pytest.raises(InvalidParameter, match="infinitely many"):
-        all_images(Declaration("SO(2)", Rotation((0, 1)), "trivial"), {"obs": np.ones((2, 2))})
+        all_images(EnvSymmetry("SO(2)", Rotation((0, 1)), "trivial"), {"obs": np.ones((2, 2))})
 
 
 def test_rows_with_several_points_share_their_element() -> None:
@@ -349,7 +349,7 @@ def test_rows_with_several_points_share_their_element() -> None:
     batch = {"obs": np.ones((6, 4)), "actions": np.zeros((6, 1), dtype=int)}
     moved, g = random_images(CARTPOLE, batch, seed=2)
     assert 0 < g.sum() < 6 and moved["actions"].shape == (6, 1) and np.array_equal(moved["actions"][:, 0], g)
-    turns = Declaration("SO(2)", Rotation((0, 1)), Rotation((0, 1)))
+    turns = EnvSymmetry("SO(2)", Rotation((0, 1)), Rotation((0, 1)))
     chunks = np.random.default_rng(0).normal(size=(5, 3, 2))
     moved, g = random_images(turns, {"obs": np.ones((5, 2)), "actions": chunks}, seed=2)
     for i in range(5):
@@ -386,8 +386,50 @@ def test_images_of_transitions_are_transitions() -> None:
 
 def test_labels_of_frozen_lake_shape() -> None:
     cells = np.arange(16).reshape(4, 4).T.ravel()
-    found = Declaration("mirror", Labels(cells), "labels 3,2,1,0")
+    found = EnvSymmetry("mirror", Labels(cells), "labels 3,2,1,0")
     form = canonical_form(found)
     forms, g = form(np.arange(16))
     assert all(form(int(x)) == (int(f), int(e)) for x, f, e in zip(range(16), forms, g, strict=True))
     assert len(set(forms.tolist())) == 10
+
+
+# ---------------------------------------------------------------------- representations and functions, one class
+
+
+def test_functions_replace_representations_and_back() -> None:
+    x = np.array([1.0, 2.0])
+    named = EnvSymmetry("mirror", "-0,1", "-0", domain=0)
+    own = named.changed(act_on_action=lambda g, a: a)
+    assert own.act_on_action(1, 5) == 5 and np.array_equal(own.act_on_observation(1, x), [-1, 2])
+    again = own.changed(action="-0")
+    assert again == named and again.canonicalizer is not None and again.canonicalizer.domain == 0
+    assert replace(named, name="other").canonicalizer is not named.canonicalizer
+    with pytest.raises(InvalidParameter, match="no canonical form follows"):
+        EnvSymmetry("mirror", lambda g, x: -x if g else x, "-0", domain=0)
+
+
+def test_own_generators_act_by_the_group_they_belong_to() -> None:
+    square = EnvSymmetry("C4", "1,-0", "trivial")
+    half = square.changed(generators=[2])
+    assert list(half.generators) == [2] and half.order == 4
+    assert np.array_equal(half.act_on_observation(2, np.array([1.0, 2.0])), [-1, -2])
+    with pytest.raises(InvalidAction, match="need functions"):
+        EnvSymmetry([1], "-0", "-0")
+    with pytest.raises(InvalidParameter, match="needs a group"):
+        EnvSymmetry(observation="-0", action="-0")
+    with pytest.raises(InvalidParameter, match="acts on the action"):
+        EnvSymmetry("mirror", "-0")
+
+
+def test_one_class_for_the_check_and_the_declaration() -> None:
+    from burnside import canonical
+
+    assert canonical.EnvSymmetry is EnvSymmetry
+    given = EnvSymmetry(
+        generators=[-1], act_on_observation=lambda g, x: g * x, act_on_action=lambda g, a: a, elements=[1, -1]
+    )
+    assert given.order == 2 and given.inverse is None and not given.can_be_drawn and given.name == "G"
+    assert (
+        given.changed(inverse=lambda g: g).can_be_drawn
+        and EnvSymmetry("SO(2)", Rotation((0, 1)), "trivial").can_be_drawn
+    )

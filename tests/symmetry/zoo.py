@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from burnside.symmetry import (
-    Declaration,
+    EnvSymmetry,
     Frame,
     Image,
     Labels,
@@ -24,7 +24,7 @@ Rng = np.random.Generator
 
 @dataclass(frozen=True)
 class Case:
-    declaration: Declaration
+    declaration: EnvSymmetry
     observe: Callable[[Rng], Any]
     choose: Callable[[Rng], Any]
     domains: tuple[Any, ...] = (None,)
@@ -64,108 +64,108 @@ GO2 = SignedPermutation.by_slices(8, swap=[((0, 2), (2, 4)), ((4, 6), (6, 8))], 
 
 CASES: dict[str, Case] = {
     "cartpole": Case(
-        Declaration("mirror", "- - - -", "labels 1,0", names=("x", "v", "angle", "turn")),
+        EnvSymmetry("mirror", "- - - -", "labels 1,0", names=("x", "v", "angle", "turn")),
         small(4),
         label(2),
         (None, "angle", ["turn", 0], lambda x: x[..., 2] + 2 * x[..., 3]),
     ),
-    "cartpole float32": Case(Declaration("C2", "- - - -", Labels([1, 0])), vector(4, np.float32), label(2), (2,)),
-    "legs": Case(Declaration("mirror", ANT, "1,0"), small(4), vector(2), (None, 1, 3)),
+    "cartpole float32": Case(EnvSymmetry("C2", "- - - -", Labels([1, 0])), vector(4, np.float32), label(2), (2,)),
+    "legs": Case(EnvSymmetry("mirror", ANT, "1,0"), small(4), vector(2), (None, 1, 3)),
     "klein": Case(
-        Declaration("V4", ["-0,1,3,2", "0,-1,2,3"], ["labels 1,0,2", "labels 0,1,2"]), small(4), label(3), (None, 1, 2)
+        EnvSymmetry("V4", ["-0,1,3,2", "0,-1,2,3"], ["labels 1,0,2", "labels 0,1,2"]), small(4), label(3), (None, 1, 2)
     ),
     "square": Case(
-        Declaration("D4", Rotation((0, 1), odd=(2,)), ["labels 1,2,3,0", "labels 0,3,2,1"]),
+        EnvSymmetry("D4", Rotation((0, 1), odd=(2,)), ["labels 1,2,3,0", "labels 0,3,2,1"]),
         small(3),
         label(4),
         (None, 2),
     ),
     "hexagon": Case(
-        Declaration("D6", Rotation((0, 1), (2, 3), angles=(4,)), Rotation((0, 1))),
+        EnvSymmetry("D6", Rotation((0, 1), (2, 3), angles=(4,)), Rotation((0, 1))),
         lambda rng: np.append(rng.normal(size=4), rng.uniform(-3, 3)),
         vector(2),
         (None, 2),
         1e-9,
     ),
-    "cube": Case(Declaration("Oh", Rotation((0, 1, 2), axial=(3, 4, 5)), Rotation((0, 1, 2))), small(6), vector(3)),
-    "three legs": Case(Declaration("S3", ["1,2,0", "1,0,2"], ["1,2,0", "1,0,2"]), small(3), vector(3), (None, 0)),
+    "cube": Case(EnvSymmetry("Oh", Rotation((0, 1, 2), axial=(3, 4, 5)), Rotation((0, 1, 2))), small(6), vector(3)),
+    "three legs": Case(EnvSymmetry("S3", ["1,2,0", "1,0,2"], ["1,2,0", "1,0,2"]), small(3), vector(3), (None, 0)),
     "gait": Case(
-        Declaration("mirror", Trivial(1) + SignedPermutation("-0") + Shift(0.5, 1.0, 0.0) + Shift(0.0, sign=-1), "-0"),
+        EnvSymmetry("mirror", Trivial(1) + SignedPermutation("-0") + Shift(0.5, 1.0, 0.0) + Shift(0.0, sign=-1), "-0"),
         phases,
         vector(1),
         (None, 1),
         1e-9,
     ),
-    "flat history": Case(Declaration("mirror", SignedPermutation("-0,1") * 3, "-0"), small(6), vector(1), (None, 4)),
+    "flat history": Case(EnvSymmetry("mirror", SignedPermutation("-0,1") * 3, "-0"), small(6), vector(1), (None, 4)),
     "frame stack": Case(
-        Declaration("mirror", Stack(GO2, 2), SignedPermutation("1,0")),
+        EnvSymmetry("mirror", Stack(GO2, 2), SignedPermutation("1,0")),
         lambda rng: rng.integers(-1, 2, size=(2, 8)).astype(float),
         vector(2),
     ),
     "image": Case(
-        Declaration("D4", Image(channels="first"), ["labels 1,2,3,0", "labels 0,3,2,1"]),
+        EnvSymmetry("D4", Image(channels="first"), ["labels 1,2,3,0", "labels 0,3,2,1"]),
         lambda rng: rng.integers(0, 2, size=(2, 3, 3)).astype(np.uint8),
         label(4),
     ),
     "flipped image": Case(
-        Declaration("mirror", Image("flip_lr", permute="1,0"), "labels 1,0"),
+        EnvSymmetry("mirror", Image("flip_lr", permute="1,0"), "labels 1,0"),
         lambda rng: rng.integers(0, 2, size=(2, 5, 2)).astype(np.uint8),
         label(2),
     ),
     "dictionary": Case(
-        Declaration("C4", {"image": Image(), "place": Rotation((0, 1)), "task": Trivial(3)}, Labels("1,2,3,0")),
+        EnvSymmetry("C4", {"image": Image(), "place": Rotation((0, 1)), "task": Trivial(3)}, Labels("1,2,3,0")),
         room,
         label(4),
         (None, "place", ("place", 1), ["image"]),
     ),
     "tuple": Case(
-        Declaration("mirror", ("-0,1", "labels 2,1,0"), ("-0", MultiLabels([None, "1,0"]))),
+        EnvSymmetry("mirror", ("-0,1", "labels 2,1,0"), ("-0", MultiLabels([None, "1,0"]))),
         lambda rng: (rng.integers(-1, 2, size=2).astype(float), int(rng.integers(3))),
         lambda rng: (rng.normal(size=1), rng.integers(0, 2, size=2)),
     ),
-    "labels": Case(Declaration("C4", "labels 1,2,3,0,4", "labels 1,2,3,0"), label(5), label(4)),
+    "labels": Case(EnvSymmetry("C4", "labels 1,2,3,0,4", "labels 1,2,3,0"), label(5), label(4)),
     "many labels": Case(
-        Declaration("mirror", MultiLabels([None, "1,0", "1,0"], places="0,2,1"), "labels 1,0"),
+        EnvSymmetry("mirror", MultiLabels([None, "1,0", "1,0"], places="0,2,1"), "labels 1,0"),
         lambda rng: rng.integers(0, 2, size=3),
         label(2),
     ),
     "quaternion": Case(
-        Declaration("C4", Rotation((0, 1, 2), quaternions=(3, 4, 5, 6), axial=(7, 8, 9)), Rotation((0, 1, 2))),
+        EnvSymmetry("C4", Rotation((0, 1, 2), quaternions=(3, 4, 5, 6), axial=(7, 8, 9)), Rotation((0, 1, 2))),
         pose,
         vector(3),
         (None,),
         1e-9,
     ),
     "SO(2)": Case(
-        Declaration("SO(2)", Rotation((0, 2), (4, 5), odd=(3,), angles=(6,)), Rotation((0, 1))),
+        EnvSymmetry("SO(2)", Rotation((0, 2), (4, 5), odd=(3,), angles=(6,)), Rotation((0, 1))),
         lambda rng: np.concatenate([rng.normal(size=6), rng.uniform(-3, 3, size=1)]),
         vector(2),
         (Frame(direction=(4, 5)), Frame(angle=6)),
         1e-9,
     ),
     "O(2)": Case(
-        Declaration("O(2)", Rotation((0, 2), (4, 5), (8, 9), odd=(3, 6, 7), angles=(10,)), Rotation(odd=(0, 1))),
+        EnvSymmetry("O(2)", Rotation((0, 2), (4, 5), (8, 9), odd=(3, 6, 7), angles=(10,)), Rotation(odd=(0, 1))),
         lambda rng: np.append(rng.normal(size=10), rng.uniform(-3, 3)),
         vector(2),
         (Frame(direction=(4, 5)), Frame(angle=10)),
         1e-9,
     ),
     "SO(3)": Case(
-        Declaration("SO(3)", Rotation((0, 1, 2), (3, 4, 5), axial=(6, 7, 8)), Rotation((0, 1, 2))),
+        EnvSymmetry("SO(3)", Rotation((0, 1, 2), (3, 4, 5), axial=(6, 7, 8)), Rotation((0, 1, 2))),
         vector(9),
         vector(3),
         (Frame(direction=(0, 1, 2), second=(3, 4, 5)),),
         1e-9,
     ),
     "SE(2)": Case(
-        Declaration("SE(2)", Rotation((2, 3), points=((0, 1), (4, 5))) + Trivial(1), Rotation((0, 1)) + Trivial(1)),
+        EnvSymmetry("SE(2)", Rotation((2, 3), points=((0, 1), (4, 5))) + Trivial(1), Rotation((0, 1)) + Trivial(1)),
         vector(7),
         vector(3),
         (Frame(position=(0, 1), direction=(2, 3)),),
         1e-9,
     ),
     "SE(3)": Case(
-        Declaration(
+        EnvSymmetry(
             "SE(3)",
             {
                 "hand": Rotation(points=(0, 1, 2), quaternions=(3, 4, 5, 6)),

@@ -21,9 +21,17 @@ from typing import TYPE_CHECKING
 from burnside._lazy import lazy
 
 if TYPE_CHECKING:
-    from burnside.agents.dqn import DQN, DQNConfig
-    from burnside.agents.ppo import PPO, PPOConfig
-
-__all__ = ["DQN", "PPO", "DQNConfig", "PPOConfig"]
-
-__getattr__ = lazy(__name__, {"DQN": "dqn", "DQNConfig": "dqn", "PPO": "ppo", "PPOConfig": "ppo"})
+    from burnside.agents.common.members import Member as Member
+    from burnside.agents.cube_values.config import DaviConfig as DaviConfig
+    from burnside.agents.cube_values.loop import DaviRun as DaviRun
+    from burnside.agents.cube_values.network import load_network as load_network
+    from burnside.agents.cube_values.truth import value_error as value_error
+    from burnside.agents.dqn.config import DQNConfig as DQNConfig
+    from burnside.agents.dqn.learner import DQN as DQN
+    from burnside.agents.flow_ppo.config import FlowPPOConfig as FlowPPOConfig
+    from burnside.agents.flow_ppo.learner import FlowPPO as FlowPPO
+    from burnside.agents.ppo.config import PPOConfig as PPOConfig
+    from burnside.agents.ppo.config import RingPPOConfig as RingPPOConfig
+    from burnside.agents.ppo.learner import PPO as PPO
+else:
+    __all__, __getattr__, __dir__ = lazy(__name__)

@@ -13,39 +13,23 @@ It may import ``burnside.envs`` and what lies below. Gymnasium is the extra ``en
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from burnside.canonical.base import Canonicalizer
-from burnside.canonical.checking import EnvVerdict, check_symmetry
-from burnside.canonical.forms import LexMin, SignFlip, SmallestLabel
-from burnside.canonical.frames import FrameForm, planar_frames, pose_frames
-from burnside.canonical.symmetry import EnvSymmetry
-from burnside.envs.ring.symmetry import RollToGoal
+from burnside._lazy import lazy
 
 if TYPE_CHECKING:
-    from burnside.canonical.wrappers import AugmentedEnv, CanonicalEnv, CanonicalVectorEnv
-
-__all__ = [
-    "AugmentedEnv",
-    "CanonicalEnv",
-    "CanonicalVectorEnv",
-    "Canonicalizer",
-    "EnvSymmetry",
-    "EnvVerdict",
-    "FrameForm",
-    "LexMin",
-    "RollToGoal",
-    "SignFlip",
-    "SmallestLabel",
-    "check_symmetry",
-    "planar_frames",
-    "pose_frames",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name in ("AugmentedEnv", "CanonicalEnv", "CanonicalVectorEnv"):
-        from burnside.canonical import wrappers
-
-        return getattr(wrappers, name)
-    raise AttributeError(f"module 'burnside.canonical' has no attribute {name!r}")
+    from burnside.canonical.base import Canonicalizer as Canonicalizer
+    from burnside.canonical.checking import EnvVerdict as EnvVerdict
+    from burnside.canonical.checking import check_symmetry as check_symmetry
+    from burnside.canonical.frames import FrameForm as FrameForm
+    from burnside.canonical.frames import planar_frames as planar_frames
+    from burnside.canonical.frames import pose_frames as pose_frames
+    from burnside.canonical.wrappers import AugmentedEnv as AugmentedEnv
+    from burnside.canonical.wrappers import CanonicalEnv as CanonicalEnv
+    from burnside.canonical.wrappers import CanonicalVectorEnv as CanonicalVectorEnv
+    from burnside.symmetry.declaration import EnvSymmetry as EnvSymmetry
+    from burnside.symmetry.smallest import LexMin as LexMin
+    from burnside.symmetry.smallest import SignFlip as SignFlip
+    from burnside.symmetry.smallest import SmallestLabel as SmallestLabel
+else:
+    __all__, __getattr__, __dir__ = lazy(__name__)

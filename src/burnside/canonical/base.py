@@ -29,7 +29,13 @@ class Canonicalizer(Protocol):
 
     Observations may have any leading axes (none for a single one, one for a vector environment); the group elements
     ``g`` have the same leading axes. The convention is a left action with ``x̄ = g·x``, so the action ``ā`` chosen for
-    ``x̄`` means ``g⁻¹·ā`` for ``x``.
+    ``x̄`` means ``g⁻¹·ā`` for ``x``. Any object with these three methods is one:
+
+    >>> from burnside.canonical import SignFlip
+    >>> form: Canonicalizer = SignFlip([-1], actions=[1, 0])      # x and −x are one; then the two actions swap
+    >>> x_bar, g = form(np.array([-2.0]))
+    >>> x_bar.tolist(), int(form.undo(0, g))
+    ([2.0], 1)
     """
 
     def __call__(self, x: Any) -> tuple[Any, Any]:

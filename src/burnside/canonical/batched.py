@@ -65,7 +65,9 @@ class _Arm:
 class CanonicalBatch(_Arm):
     """A batched environment that shows canonical forms; a :class:`~burnside.envs.batched.BatchedEnv`.
 
-    >>> from burnside.envs.ring import RingScenes, RingSpec, RollToGoal
+    >>> from burnside.envs.ring.symmetry import RollToGoal
+    >>> from burnside.envs import RingSpec
+    >>> from burnside.envs.ring.scenes import RingScenes
     >>> env = CanonicalBatch(RingScenes(RingSpec(5)), RollToGoal(5))
     >>> env.observe_batch(env.reset_batch(np.array([1]), np.array([0]))).tolist()   # the goal is at the origin
     [[10.0, -1.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]]

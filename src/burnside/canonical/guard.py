@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,7 @@ def guarded(symmetry: EnvSymmetry) -> EnvSymmetry:
         (_guard, ("get_state", "set_state", "inverse")),
     ):
         found |= {name: guard(f"{name} of {symmetry.name}", getattr(symmetry, name)) for name in names}
-    return replace(symmetry, **found)
+    return symmetry.changed(**found)
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from burnside.canonical.forms import SignFlip
 from burnside.canonical.symmetry import EnvSymmetry
 from burnside.envs.ring.core import RingSpec, RingState
 from burnside.envs.ring.symmetry import RollToGoal, translate
 from burnside.errors import InvalidParameter
 from burnside.groups import Action, Group
+from burnside.symmetry.smallest import SignFlip
 
-__all__ = ["cartpole_reflection", "frozenlake_transposition", "ring_translations", "translations_of"]
+__all__ = ["cartpole_reflection", "frozenlake_transposition", "ring_translations"]
 
 
 def cartpole_reflection() -> EnvSymmetry:
@@ -52,7 +52,7 @@ def frozenlake_transposition(size: int = 4) -> EnvSymmetry:
     cells = np.arange(size * size).reshape(size, size).T.ravel()
     on_states = Action.from_generators(group, [cells])
     made = EnvSymmetry.from_actions(on_states, Action.from_generators(group, [[3, 2, 1, 0]]), labels=True)
-    return replace(made, name="transposition")
+    return made.changed(name="transposition")
 
 
 def ring_translations(n: int, d: int = 1) -> EnvSymmetry:

@@ -307,7 +307,7 @@ class AugmentedEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorA
         gym.utils.RecordConstructorArgs.__init__(self, symmetry=symmetry, check=check)
         gym.Wrapper.__init__(self, env)
         self.symmetry = as_symmetry(symmetry)
-        if self.symmetry.elements is None or self.symmetry.inverse is None:
+        if not self.symmetry.can_be_drawn:
             raise InvalidParameter(
                 f"augmentation needs the elements and the inverse of {self.symmetry.name}: "
                 "give EnvSymmetry(…, elements=…, inverse=…)"

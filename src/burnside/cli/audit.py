@@ -10,6 +10,7 @@ from burnside.cli.console import output, print_json, progress, styled, table
 from burnside.cli.models import ModelOptions, SymmetryOptions
 from burnside.errors import InvalidParameter
 from burnside.mdp import TabularMDP, minimise, zoo
+from burnside.mdp.zoo.catalogue import describe
 from burnside.report.tables import Row, audit_rows, bound_rows
 
 __all__ = ["Audit", "Minimise", "Zoo"]
@@ -117,7 +118,7 @@ class Zoo:
         found = {}
         for name in zoo.names():
             model = zoo.make(name)
-            found[name] = {"description": zoo.describe(name), "symmetries": list(model.symmetries)}
+            found[name] = {"description": describe(name), "symmetries": list(model.symmetries)}
         if self.json:
             print_json(found)
             return 0

@@ -11,11 +11,12 @@ from burnside.cli.console import output, print_json, progress, styled, table
 from burnside.cli.models import SymmetryOptions
 from burnside.errors import InvalidParameter
 from burnside.experiments.mistakes.run import ModelArchive
-from burnside.learning import Comparison, compare, practical
+from burnside.learning import Comparison, compare
+from burnside.learning.learners import practical
 from burnside.learning.run import check_delta, check_eps
 from burnside.mdp import Symmetry, TabularMDP
 from burnside.report.tables import number
-from burnside.runs import CellStore
+from burnside.runs.cells import CellStore
 
 __all__ = ["Measure"]
 

@@ -17,6 +17,7 @@ import tyro
 from burnside.cli.console import progress
 from burnside.errors import BurnsideError, InvalidParameter, MissingExtra, UnknownName
 from burnside.mdp import GraphMDP, Symmetry, TabularMDP, VertexSymmetry, discover, zoo
+from burnside.mdp.zoo.catalogue import MODELS
 
 __all__ = ["ModelOptions", "SymmetryOptions", "call_theirs", "load_object", "make_env", "parse_parameters"]
 
@@ -46,7 +47,7 @@ class ModelOptions:
             raise InvalidParameter(
                 "--terminal-actions is for Gymnasium ids: other models have in terminal states the actions they list"
             )
-        if self.model in zoo.MODELS:
+        if self.model in MODELS:
             if self.horizon is not None:
                 parameters["horizon"] = self.horizon
             with progress(f"building {self.model}"):
@@ -78,7 +79,7 @@ class ModelOptions:
 
     @property
     def _is_gymnasium_id(self) -> bool:
-        elsewhere = self.model in zoo.MODELS or Path(self.model).suffix in (".json", ".npz") or ":" in self.model
+        elsewhere = self.model in MODELS or Path(self.model).suffix in (".json", ".npz") or ":" in self.model
         return "-v" in self.model and not elsewhere
 
     def parameters(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from burnside.cli.sweep import parse_options
 from burnside.errors import InvalidParameter
 from burnside.report.parts import PartState, Resources, View, time_left
 from burnside.report.reproduce import Preset, reproduce
-from burnside.runs import DeviceName, EngineName
+from burnside.runs.job import DeviceName, EngineName
 
 __all__ = ["Reproduce"]
 

@@ -15,7 +15,8 @@ from burnside.errors import InvalidParameter, MissingExtra
 if TYPE_CHECKING:
     from burnside._types import AnyArray
     from burnside.envs.cube import CubeSpec
-    from burnside.search import Heuristic, SearchResult
+    from burnside.search.puzzle import Heuristic
+    from burnside.search.result import SearchResult
 
 __all__ = ["Solve"]
 
@@ -79,7 +80,8 @@ class Solve:
         """The cube, its state, and the turns that made it if they are known."""
         import numpy as np
 
-        from burnside.envs.cube import CubeSpec, apply_moves, parse_stickers, scramble, solved
+        from burnside.envs.cube import CubeSpec, apply_moves, scramble, solved
+        from burnside.envs.cube.pieces import parse_stickers
 
         given = [x is not None for x in (self.moves, self.stickers, self.scramble)]
         if sum(given) != 1:
@@ -107,7 +109,7 @@ class Solve:
             raise InvalidParameter("there is an exact table for n=2 only, and it takes the place of a network")
         if self.table or (self.network is None and (spec.slices or not shipped.is_file())):
             if spec.n == 2:
-                from burnside.envs.cube import two_values
+                from burnside.envs.cube.tables import two_values
 
                 return two_values, None, "exact table"
             raise InvalidParameter(
@@ -187,7 +189,7 @@ def _replay(spec: CubeSpec, state: AnyArray, moves: tuple[int, ...]) -> None:
     """Draw the cube before and after every move."""
     import sys
 
-    from burnside.envs.cube import draw_ansi, move
+    from burnside.envs.cube.core import draw_ansi, move
 
     colour = sys.stdout.isatty()
     print(f"\n{draw_ansi(spec, state, colour)}")

@@ -14,7 +14,10 @@ import tyro
 from burnside.cli.console import output, print_json, print_problem, styled, table
 from burnside.errors import BurnsideError, InvalidParameter, UnknownName, UnreadableFile
 from burnside.report.tables import number
-from burnside.runs import DeviceName, EngineName, Experiment, PresetName, SweepOutcome, committed, compact, sweep
+from burnside.runs import sweep
+from burnside.runs.job import DeviceName, EngineName, Experiment, PresetName
+from burnside.runs.results import committed, compact
+from burnside.runs.sweep import SweepOutcome
 
 __all__ = ["Sweep", "Table", "experiments"]
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from burnside._files import read_json
 from burnside.cli.console import error_console, output, print_json, progress, styled
 from burnside.errors import DamagedFile, InvalidParameter, UnreadableFile
-from burnside.runs import DeviceName, PresetName
+from burnside.runs.job import DeviceName, PresetName
 
 __all__ = ["TrainRobot"]
 

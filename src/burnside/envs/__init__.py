@@ -11,30 +11,29 @@ still work, and asking for an adapter raises :class:`~burnside.errors.MissingExt
 from __future__ import annotations
 
 import importlib.util
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from burnside.envs.planar import PlanarSpec, PlanarState
-from burnside.envs.ring import RingSpec, RingState
+from burnside._lazy import lazy
 
 if TYPE_CHECKING:
-    from burnside.envs.planar.env import PlanarEnv, PlanarVectorEnv
-    from burnside.envs.ring.env import RingEnv, RingVectorEnv
-
-__all__ = [
-    "PlanarEnv",
-    "PlanarSpec",
-    "PlanarState",
-    "PlanarVectorEnv",
-    "RingEnv",
-    "RingSpec",
-    "RingState",
-    "RingVectorEnv",
-    "register",
-]
+    from burnside.envs.cube.core import CubeSpec as CubeSpec
+    from burnside.envs.cube.env import CubeEnv as CubeEnv
+    from burnside.envs.planar.core import PlanarSpec as PlanarSpec
+    from burnside.envs.planar.env import PlanarEnv as PlanarEnv
+    from burnside.envs.ring.core import RingSpec as RingSpec
+    from burnside.envs.ring.env import RingEnv as RingEnv
+else:
+    __all__, __getattr__, __dir__ = lazy(__name__)
 
 
 def register() -> None:
-    """Make the environments known to ``gymnasium.make``; a second call changes nothing."""
+    """Make the environments known to ``gymnasium.make``; importing this package does it, a second call changes nothing.
+
+    >>> import gymnasium
+    >>> register()
+    >>> "burnside/Ring1D-v0" in gymnasium.registry
+    True
+    """
     import gymnasium
 
     for dimensions in (1, 3):
@@ -64,18 +63,6 @@ def register() -> None:
             )
     if "burnside/Cube-v0" not in gymnasium.registry:
         gymnasium.register("burnside/Cube-v0", entry_point="burnside.envs.cube.env:CubeEnv")
-
-
-def __getattr__(name: str) -> Any:
-    if name in ("RingEnv", "RingVectorEnv"):
-        from burnside.envs.ring import env as ring
-
-        return getattr(ring, name)
-    if name in ("PlanarEnv", "PlanarVectorEnv"):
-        from burnside.envs.planar import env as planar
-
-        return getattr(planar, name)
-    raise AttributeError(f"module 'burnside.envs' has no attribute {name!r}")
 
 
 if importlib.util.find_spec("gymnasium") is not None:

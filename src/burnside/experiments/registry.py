@@ -7,7 +7,7 @@ from burnside.experiments.planar import Planar
 from burnside.experiments.ring1d import Ring1D
 from burnside.experiments.ring3d import Ring3D
 from burnside.experiments.robot import Robot
-from burnside.runs import Experiment
+from burnside.runs.job import Experiment
 
 __all__ = ["EXPERIMENTS"]
 

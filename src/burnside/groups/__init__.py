@@ -19,34 +19,12 @@ stabilizers, freeness and order never enumerate a group.
 
 from __future__ import annotations
 
-from burnside.groups.action import Action
-from burnside.groups.group import Group
-from burnside.groups.orbits import SchreierTree, orbit_labels, orbit_sizes, representatives, schreier_tree
-from burnside.groups.permutations import (
-    check_permutations,
-    compose,
-    cycle_count,
-    cycles,
-    fixed_points,
-    identity,
-    inverse,
-    is_permutation,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Action",
-    "Group",
-    "SchreierTree",
-    "check_permutations",
-    "compose",
-    "cycle_count",
-    "cycles",
-    "fixed_points",
-    "identity",
-    "inverse",
-    "is_permutation",
-    "orbit_labels",
-    "orbit_sizes",
-    "representatives",
-    "schreier_tree",
-]
+from burnside._lazy import lazy
+
+if TYPE_CHECKING:
+    from burnside.groups.action import Action as Action
+    from burnside.groups.group import Group as Group
+else:
+    __all__, __getattr__, __dir__ = lazy(__name__)

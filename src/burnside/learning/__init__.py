@@ -9,39 +9,13 @@ It may import ``burnside.groups``, ``burnside.mdp`` and ``burnside.theory``; num
 
 from __future__ import annotations
 
-from burnside.learning.compare import Archive, Comparison, compare
-from burnside.learning.learn import learn
-from burnside.learning.learners import LEARNERS, UBEV, UCBVI, UCFH, Learner, make_learner, practical
-from burnside.learning.run import Run, eps_absolute
-from burnside.learning.ucfh import (
-    UCFHConstants,
-    confidence_interval,
-    fixed_horizon_evi,
-    optimistic_value,
-    ucfh_constants,
-    ucfh_literal,
-)
-from burnside.learning.world import World
+from burnside._lazy import exported
+from burnside.learning.compare import Comparison as Comparison
+from burnside.learning.compare import compare as compare
+from burnside.learning.learn import learn as learn
+from burnside.learning.learners import UBEV as UBEV
+from burnside.learning.learners import UCBVI as UCBVI
+from burnside.learning.learners import UCFH as UCFH
+from burnside.learning.run import Run as Run
 
-__all__ = [
-    "LEARNERS",
-    "UBEV",
-    "UCBVI",
-    "UCFH",
-    "Archive",
-    "Comparison",
-    "Learner",
-    "Run",
-    "UCFHConstants",
-    "World",
-    "compare",
-    "confidence_interval",
-    "eps_absolute",
-    "fixed_horizon_evi",
-    "learn",
-    "make_learner",
-    "optimistic_value",
-    "practical",
-    "ucfh_constants",
-    "ucfh_literal",
-]
+__all__ = exported(__name__)

@@ -16,7 +16,8 @@ from burnside.learning.learn import learn
 from burnside.learning.learners import Learner, make_learner
 from burnside.learning.run import Run
 from burnside.learning.world import World
-from burnside.mdp import Symmetry, TabularMDP, quotient, reachable
+from burnside.mdp import Symmetry, TabularMDP, quotient
+from burnside.mdp.reach import reachable
 from burnside.stats.ratios import Ratio, means_ratio
 from burnside.theory.audit import paper_factor, reachable_sizes
 

@@ -9,50 +9,26 @@ It may import ``burnside.groups`` and what that may import; numba and igraph are
 
 from __future__ import annotations
 
-from burnside.mdp import zoo
-from burnside.mdp.approximate import Approximation, approximate, average
-from burnside.mdp.discover import discover
-from burnside.mdp.graph import GraphMDP
-from burnside.mdp.homomorphism import Homomorphism, HomomorphismCheck
-from burnside.mdp.implicit import ImplicitMDP, ImplicitSymmetry
-from burnside.mdp.invariance import Invariance, check_invariance
-from burnside.mdp.planning import Solution, evaluate, policy_return, solve, solve_discounted
-from burnside.mdp.quotient import Quotient, Reduction, quotient
-from burnside.mdp.reach import reachable
-from burnside.mdp.refine import minimise
-from burnside.mdp.symmetry import Symmetry
-from burnside.mdp.tabular import TabularMDP
-from burnside.mdp.verify import Counterexample, Verdict, verify
-from burnside.mdp.vertices import OrbitStructure, VertexSymmetry
+from burnside._lazy import exported
+from burnside.mdp import zoo as zoo
+from burnside.mdp.approximate import approximate as approximate
+from burnside.mdp.approximate import average as average
+from burnside.mdp.discover import discover as discover
+from burnside.mdp.graph import GraphMDP as GraphMDP
+from burnside.mdp.homomorphism import Homomorphism as Homomorphism
+from burnside.mdp.implicit import ImplicitMDP as ImplicitMDP
+from burnside.mdp.implicit import ImplicitSymmetry as ImplicitSymmetry
+from burnside.mdp.invariance import check_invariance as check_invariance
+from burnside.mdp.planning import evaluate as evaluate
+from burnside.mdp.planning import policy_return as policy_return
+from burnside.mdp.planning import solve as solve
+from burnside.mdp.quotient import Quotient as Quotient
+from burnside.mdp.quotient import quotient as quotient
+from burnside.mdp.refine import minimise as minimise
+from burnside.mdp.symmetry import Symmetry as Symmetry
+from burnside.mdp.tabular import TabularMDP as TabularMDP
+from burnside.mdp.verify import Verdict as Verdict
+from burnside.mdp.verify import verify as verify
+from burnside.mdp.vertices import VertexSymmetry as VertexSymmetry
 
-__all__ = [
-    "Approximation",
-    "Counterexample",
-    "GraphMDP",
-    "Homomorphism",
-    "HomomorphismCheck",
-    "ImplicitMDP",
-    "ImplicitSymmetry",
-    "Invariance",
-    "OrbitStructure",
-    "Quotient",
-    "Reduction",
-    "Solution",
-    "Symmetry",
-    "TabularMDP",
-    "Verdict",
-    "VertexSymmetry",
-    "approximate",
-    "average",
-    "check_invariance",
-    "discover",
-    "evaluate",
-    "minimise",
-    "policy_return",
-    "quotient",
-    "reachable",
-    "solve",
-    "solve_discounted",
-    "verify",
-    "zoo",
-]
+__all__ = exported(__name__)

@@ -10,7 +10,7 @@ import numpy as np
 
 from burnside._types import AnyArray
 from burnside.errors import GroupTooLarge, InvalidAction, InvalidModel, ModelTooLarge, UnknownName
-from burnside.groups import orbit_labels
+from burnside.groups.orbits import orbit_labels
 from burnside.mdp.build import from_step
 from burnside.mdp.implicit import ImplicitMDP
 from burnside.mdp.symmetry import Symmetry

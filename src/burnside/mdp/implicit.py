@@ -53,7 +53,12 @@ class ImplicitMDP:
 
 @dataclass(frozen=True)
 class ImplicitSymmetry:
-    """A group acting on an implicit model: ``act(g, s)`` and ``act_on_action(g, s, a)`` for generators ``g``."""
+    """A group acting on an implicit model: ``act(g, s)`` and ``act_on_action(g, s, a)`` for generators ``g``.
+
+    >>> flip = ImplicitSymmetry(lambda g, s: -s, lambda g, s, a: -a, generators=["flip"], name="flip", order=2)
+    >>> flip.act("flip", 3), flip.act_on_action("flip", 3, 1)
+    (-3, -1)
+    """
 
     act: Callable[[Any, Any], Any]
     act_on_action: Callable[[Any, Any, Any], Any]

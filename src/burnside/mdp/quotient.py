@@ -60,6 +60,12 @@ class Quotient:
         reduction: sizes and factors.
         verdict: the verification it rests on; None for :func:`burnside.minimise`, whose check is the homomorphism's.
         trusted: True if the caller asked to skip verification. It is stamped on everything made from this quotient.
+
+    >>> from burnside.mdp import solve, zoo
+    >>> ring = zoo.ring(n=5)
+    >>> small = quotient(ring, ring.symmetry("Z"))
+    >>> small.mdp.n_states, small.lift(solve(small.mdp).policy).shape[-1] == ring.n_pairs
+    (80, True)
     """
 
     mdp: TabularMDP

@@ -12,7 +12,8 @@ import numpy as np
 
 from burnside._types import AnyArray, ArrayLike, BoolArray, IntArray
 from burnside.errors import GroupTooLarge, InvalidAction
-from burnside.groups import Group, orbit_labels
+from burnside.groups import Group
+from burnside.groups.orbits import orbit_labels
 from burnside.mdp._checks import needs_table
 from burnside.mdp.tabular import TabularMDP
 
@@ -160,7 +161,8 @@ class Symmetry:
         At most the order: what moves other pairs only, or terminal states only, does not count. None if there are too
         many points to compute it.
 
-        >>> from burnside.mdp import TabularMDP, discover, reachable
+        >>> from burnside.mdp import TabularMDP, discover
+        >>> from burnside.mdp.reach import reachable
         >>> walk = TabularMDP.from_gym("CliffWalking-v1")         # whoever steps on its cliff is back at the start
         >>> found = discover(walk)
         >>> found.order, found.order_on(walk, reachable(walk)[walk.pair_state])

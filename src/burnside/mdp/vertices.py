@@ -39,6 +39,10 @@ class VertexSymmetry:
         on_vertices: shape ``(k, n)``: the image of every vertex under each generator.
         name: shown in reports.
         order: the order of the group; computed by Schreier–Sims if left out.
+
+    >>> turn = VertexSymmetry([[1, 2, 0]], name="rotations")      # of a triangle
+    >>> turn.order, turn.act(turn.on_vertices[0], (("a", "b", "c"), 0))
+    (3, (('c', 'a', 'b'), 1))
     """
 
     def __init__(self, on_vertices: ArrayLike, *, name: str = "G", order: int | None = None) -> None:

@@ -16,47 +16,7 @@ from typing import TYPE_CHECKING
 from burnside._lazy import lazy
 
 if TYPE_CHECKING:
-    from burnside.nn.cube_equivariant import EquivariantValue
-    from burnside.nn.encoders import GridEncoder
-    from burnside.nn.layers import BatchConv3d, BatchLinear, Initializer
-    from burnside.nn.orbit import OrbitLinear, copies
-    from burnside.nn.qnets import EquivariantQ, GridQ, OneHotQ, QNetwork, make_q
-    from burnside.nn.residual import FoldedValue, MemberNorm, ResidualValue
-
-__all__ = [
-    "BatchConv3d",
-    "BatchLinear",
-    "EquivariantQ",
-    "EquivariantValue",
-    "FoldedValue",
-    "GridEncoder",
-    "GridQ",
-    "Initializer",
-    "MemberNorm",
-    "OneHotQ",
-    "OrbitLinear",
-    "QNetwork",
-    "ResidualValue",
-    "copies",
-    "make_q",
-]
-
-_HOME = {
-    "BatchConv3d": "layers",
-    "BatchLinear": "layers",
-    "EquivariantQ": "qnets",
-    "EquivariantValue": "cube_equivariant",
-    "FoldedValue": "residual",
-    "GridEncoder": "encoders",
-    "GridQ": "qnets",
-    "Initializer": "layers",
-    "MemberNorm": "residual",
-    "OneHotQ": "qnets",
-    "OrbitLinear": "orbit",
-    "QNetwork": "qnets",
-    "ResidualValue": "residual",
-    "copies": "orbit",
-    "make_q": "qnets",
-}
-
-__getattr__ = lazy(__name__, _HOME)
+    from burnside.nn.orbit import OrbitLinear as OrbitLinear
+    from burnside.nn.orbit import copies as copies
+else:
+    __all__, __getattr__, __dir__ = lazy(__name__)

@@ -20,7 +20,13 @@ imported inside functions, so that ``import burnside`` stays quick.
 
 from __future__ import annotations
 
-from burnside.report.graphs import draw, orbit_view
-from burnside.report.page import Page
+from typing import TYPE_CHECKING
 
-__all__ = ["Page", "draw", "orbit_view"]
+from burnside._lazy import lazy
+
+if TYPE_CHECKING:
+    from burnside.report.cube_view import add_player as add_player
+    from burnside.report.graphs import draw as draw
+    from burnside.report.page import Page as Page
+else:
+    __all__, __getattr__, __dir__ = lazy(__name__)

@@ -11,7 +11,8 @@ from burnside.report.page import Page
 from burnside.report.parts import Report, run_sweep
 from burnside.report.plots import Plot, plot
 from burnside.report.tables import number, plus_minus, with_limits
-from burnside.runs import Results, committed, read_results
+from burnside.runs import Results, read_results
+from burnside.runs.results import committed
 
 __all__ = ["cube_part", "curve_plot", "depth_plot", "label_plot", "show", "worth_text"]
 
@@ -44,8 +45,8 @@ def cube_part(page: Page, preset: str, report: Report, out: Path) -> None:
 
 def _player(page: Page) -> None:
     """A 2-cube solved in the fewest turns, by its exact table."""
-    from burnside.envs.cube import two_values
     from burnside.envs.cube.core import scramble
+    from burnside.envs.cube.tables import two_values
     from burnside.report.cube_view import add_player
     from burnside.search import CubePuzzle, greedy
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from burnside._types import ArrayLike
-from burnside.envs.cube import FACES, CubeSpec
+from burnside.envs.cube import CubeSpec
 from burnside.envs.cube.core import _actions
-from burnside.envs.cube.geometry import stickers, turns
+from burnside.envs.cube.geometry import FACES, stickers, turns
 from burnside.envs.cube.render import COLOURS, draw_svg, one_state
 from burnside.report.page import Html, Page, asset, escape
 

@@ -15,8 +15,9 @@ from burnside.report.parts import Report, resources_of
 from burnside.report.plots import Plot, as_csv, plot
 from burnside.report.tables import number, span
 from burnside.report.theory_plots import covering_curves, reduction
-from burnside.runs import CellStore
-from burnside.stats import Slope, bound_text
+from burnside.runs.cells import CellStore
+from burnside.stats.ratios import bound_text
+from burnside.stats.scaling import Slope
 
 __all__ = ["growth_plot", "limits_text", "mistakes_part", "ratio_plot"]
 

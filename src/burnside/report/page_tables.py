@@ -17,7 +17,8 @@ from burnside.report.mistakes import limits_text
 from burnside.report.planar import ratio_text, saving_text
 from burnside.report.plots import Plot
 from burnside.report.tables import between, markdown, number, spaced, three_digits, with_error, with_interval
-from burnside.runs import Results, committed, read_results
+from burnside.runs import Results, read_results
+from burnside.runs.results import committed
 
 __all__ = ["BLOCKS", "FIGURES"]
 

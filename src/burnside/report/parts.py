@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from burnside.report.page import Page
-from burnside.runs import DeviceName, EngineName, Job, sweep
+from burnside.runs import sweep
 from burnside.runs.display import CellState, work_done
+from burnside.runs.job import DeviceName, EngineName, Job
 
 __all__ = [
     "Part",

@@ -13,8 +13,9 @@ from burnside.report.page import Page
 from burnside.report.parts import Report, run_sweep
 from burnside.report.plots import Plot, plot
 from burnside.report.tables import number, with_limits
-from burnside.runs import Results, committed, read_results
-from burnside.stats import Ratio
+from burnside.runs import Results, read_results
+from burnside.runs.results import committed
+from burnside.stats.ratios import Ratio
 
 __all__ = ["finetune_plot", "imitation_plot", "planar_part", "ratio_text", "saving_text", "show", "spread_plot"]
 

@@ -14,8 +14,9 @@ from burnside.report.page import Page
 from burnside.report.parts import Report, run_sweep
 from burnside.report.plots import Plot, plot
 from burnside.report.tables import number, plus_minus
-from burnside.runs import Results, committed, read_results
-from burnside.stats import mean_band
+from burnside.runs import Results, read_results
+from burnside.runs.results import committed
+from burnside.stats.intervals import mean_band
 from burnside.theory.bounds import Size, leading_log10
 
 __all__ = ["curves_plot", "returns_plot", "ring1d_part", "times_plot"]

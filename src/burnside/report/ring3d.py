@@ -12,7 +12,8 @@ from burnside.report.page import Page
 from burnside.report.parts import Report, run_sweep
 from burnside.report.plots import Plot, plot
 from burnside.report.tables import number, plus_minus
-from burnside.runs import Results, committed, read_results
+from burnside.runs import Results, read_results
+from burnside.runs.results import committed
 
 __all__ = ["curve_plots", "ring3d_part", "show"]
 

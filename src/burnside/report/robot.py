@@ -12,7 +12,8 @@ from burnside.experiments.robot.config import ARMS
 from burnside.report.page import Page
 from burnside.report.parts import Report, run_sweep
 from burnside.report.plots import Plot, plot
-from burnside.runs import Results, committed, read_results
+from burnside.runs import Results, read_results
+from burnside.runs.results import committed
 
 __all__ = ["demonstrations_plot", "finetune_plot", "has_simulator", "robot_part", "show"]
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from burnside.stats import bound_text
+from burnside.stats.ratios import bound_text
 from burnside.theory import Audit, Size
 
 __all__ = [

@@ -10,35 +10,11 @@ It may import everything below it, and no statistics or experiment.
 
 from __future__ import annotations
 
-from burnside.runs.cells import Cell, CellStore, cell_name
-from burnside.runs.checkpoint import Checkpoint
-from burnside.runs.context import Context, Stopped
-from burnside.runs.folder import CellFolder
-from burnside.runs.job import DeviceName, EngineName, Experiment, Job, PresetName
-from burnside.runs.results import Results, committed, compact, read_results
-from burnside.runs.sweep import SweepOutcome, sweep
-from burnside.runs.work import Outcome, Task, run_one
+from burnside._lazy import exported
+from burnside.runs.cells import Cell as Cell
+from burnside.runs.context import Context as Context
+from burnside.runs.results import Results as Results
+from burnside.runs.results import read_results as read_results
+from burnside.runs.sweep import sweep as sweep
 
-__all__ = [
-    "Cell",
-    "CellFolder",
-    "CellStore",
-    "Checkpoint",
-    "Context",
-    "DeviceName",
-    "EngineName",
-    "Experiment",
-    "Job",
-    "Outcome",
-    "PresetName",
-    "Results",
-    "Stopped",
-    "SweepOutcome",
-    "Task",
-    "cell_name",
-    "committed",
-    "compact",
-    "read_results",
-    "run_one",
-    "sweep",
-]
+__all__ = exported(__name__)

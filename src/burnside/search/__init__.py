@@ -11,22 +11,13 @@ It may import ``burnside.agents``, ``burnside.envs`` and what lies below; numba 
 
 from __future__ import annotations
 
-from burnside.search.astar import AStarConfig, astar
-from burnside.search.beam import BeamConfig, beam
-from burnside.search.greedy import greedy
-from burnside.search.puzzle import CubePuzzle, Heuristic, Puzzle, pack_keys
-from burnside.search.result import Partial, SearchResult
+from burnside._lazy import exported
+from burnside.search.astar import AStarConfig as AStarConfig
+from burnside.search.astar import astar as astar
+from burnside.search.beam import BeamConfig as BeamConfig
+from burnside.search.beam import beam as beam
+from burnside.search.greedy import greedy as greedy
+from burnside.search.puzzle import CubePuzzle as CubePuzzle
+from burnside.search.puzzle import Puzzle as Puzzle
 
-__all__ = [
-    "AStarConfig",
-    "BeamConfig",
-    "CubePuzzle",
-    "Heuristic",
-    "Partial",
-    "Puzzle",
-    "SearchResult",
-    "astar",
-    "beam",
-    "greedy",
-    "pack_keys",
-]
+__all__ = exported(__name__)

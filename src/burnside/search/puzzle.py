@@ -9,7 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from burnside._types import AnyArray, BoolArray
-from burnside.envs.cube import CubeCanonicalizer, CubeSpec, is_solved
+from burnside.envs.cube import CubeCanonicalizer, CubeSpec
+from burnside.envs.cube.core import is_solved
 from burnside.errors import InvalidModel, InvalidParameter, NotVerified
 
 __all__ = ["CanonicalForm", "CubePuzzle", "Heuristic", "Puzzle", "check_form", "check_starts", "pack_keys"]
@@ -25,6 +26,11 @@ class Puzzle(Protocol):
 
     Attributes:
         n_moves: how many moves there are; every move can be made in every state.
+
+    >>> from burnside.envs.cube import CubeSpec
+    >>> puzzle: Puzzle = CubePuzzle(CubeSpec(2))
+    >>> puzzle.n_moves
+    12
     """
 
     @property

@@ -9,54 +9,18 @@ may use it.
 
 from __future__ import annotations
 
-from burnside.stats.censored import (
-    Curve,
-    Estimate,
-    Median,
-    Reach,
-    Times,
-    first_reach,
-    first_reach_evaluated,
-)
-from burnside.stats.intervals import (
-    Band,
-    Interval,
-    clopper_pearson,
-    difference,
-    mean_band,
-    mean_interval,
-    rate_over_seeds,
-    wilson,
-)
-from burnside.stats.ratios import Bound, Ratio, bound_text, means_ratio, ratio_columns, times_ratio
-from burnside.stats.scaling import Crossing, Level, Slope, crossing, loglog_slope, reaches
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Band",
-    "Bound",
-    "Crossing",
-    "Curve",
-    "Estimate",
-    "Interval",
-    "Level",
-    "Median",
-    "Ratio",
-    "Reach",
-    "Slope",
-    "Times",
-    "bound_text",
-    "clopper_pearson",
-    "crossing",
-    "difference",
-    "first_reach",
-    "first_reach_evaluated",
-    "loglog_slope",
-    "mean_band",
-    "mean_interval",
-    "means_ratio",
-    "rate_over_seeds",
-    "ratio_columns",
-    "reaches",
-    "times_ratio",
-    "wilson",
-]
+from burnside._lazy import lazy
+
+if TYPE_CHECKING:
+    from burnside.stats.censored import Times as Times
+    from burnside.stats.censored import first_reach as first_reach
+    from burnside.stats.intervals import difference as difference
+    from burnside.stats.intervals import mean_interval as mean_interval
+    from burnside.stats.intervals import rate_over_seeds as rate_over_seeds
+    from burnside.stats.intervals import wilson as wilson
+    from burnside.stats.ratios import means_ratio as means_ratio
+    from burnside.stats.ratios import times_ratio as times_ratio
+else:
+    __all__, __getattr__, __dir__ = lazy(__name__)

@@ -2,14 +2,15 @@
 
 What lives here:
 
-- ``finite``, ``continuous``, ``groups`` — the groups an environment can have, with seeded samplers (:func:`env_group`);
+- ``finite``, ``continuous``, ``given``, ``groups`` — the groups an environment can have (:func:`env_group`);
 - ``base`` — what a representation is; sums, dictionaries, tuples, frame stacks; reading and writing;
 - ``vectors``, ``affine``, ``labels``, ``images``, ``rotations`` — the representations themselves;
 - ``acting`` — a group acting on a space: ``act(g, x)`` for every element, batched and fast;
 - ``binding`` — from a group and a representation to an action, checked to be a homomorphism;
 - ``spaces`` — whether it fits a Gymnasium space;
-- ``declaration`` — :class:`Declaration`, from which everything else follows;
+- ``declaration`` — :class:`EnvSymmetry`, from which everything else follows;
 - ``forms``, ``frames`` — canonical forms derived from a declaration, by a choice of domain;
+- ``smallest`` — three forms without one: the least image, the least label, the sign flip;
 - ``augment`` — images of transitions, orbits and stabilizers.
 
 It may import numpy, (inside functions) gymnasium, ``burnside.groups`` and what lies below it.
@@ -17,35 +18,26 @@ It may import numpy, (inside functions) gymnasium, ``burnside.groups`` and what 
 
 from __future__ import annotations
 
-from burnside.symmetry.affine import Affine, Shift
-from burnside.symmetry.augment import Orbit, all_images, orbit, random_images
-from burnside.symmetry.base import Stack
-from burnside.symmetry.declaration import Declaration
-from burnside.symmetry.forms import CanonicalForm
-from burnside.symmetry.frames import Frame, canonical_form
-from burnside.symmetry.groups import env_group
-from burnside.symmetry.images import Image
-from burnside.symmetry.labels import Labels, MultiLabels
-from burnside.symmetry.rotations import Rotation
-from burnside.symmetry.vectors import SignedPermutation, Trivial
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Affine",
-    "CanonicalForm",
-    "Declaration",
-    "Frame",
-    "Image",
-    "Labels",
-    "MultiLabels",
-    "Orbit",
-    "Rotation",
-    "Shift",
-    "SignedPermutation",
-    "Stack",
-    "Trivial",
-    "all_images",
-    "canonical_form",
-    "env_group",
-    "orbit",
-    "random_images",
-]
+from burnside._lazy import lazy
+
+if TYPE_CHECKING:
+    from burnside.symmetry.affine import Affine as Affine
+    from burnside.symmetry.affine import Shift as Shift
+    from burnside.symmetry.augment import all_images as all_images
+    from burnside.symmetry.augment import orbit as orbit
+    from burnside.symmetry.augment import random_images as random_images
+    from burnside.symmetry.base import Stack as Stack
+    from burnside.symmetry.declaration import EnvSymmetry as EnvSymmetry
+    from burnside.symmetry.frames import Frame as Frame
+    from burnside.symmetry.frames import canonical_form as canonical_form
+    from burnside.symmetry.groups import env_group as env_group
+    from burnside.symmetry.images import Image as Image
+    from burnside.symmetry.labels import Labels as Labels
+    from burnside.symmetry.labels import MultiLabels as MultiLabels
+    from burnside.symmetry.rotations import Rotation as Rotation
+    from burnside.symmetry.vectors import SignedPermutation as SignedPermutation
+    from burnside.symmetry.vectors import Trivial as Trivial
+else:
+    __all__, __getattr__, __dir__ = lazy(__name__)

@@ -15,7 +15,7 @@ import numpy as np
 from burnside._types import AnyArray
 from burnside.errors import InvalidParameter
 from burnside.symmetry.acting import Acting
-from burnside.symmetry.declaration import Declaration
+from burnside.symmetry.declaration import EnvSymmetry
 
 __all__ = ["Orbit", "all_images", "orbit", "random_images", "role_of"]
 
@@ -55,7 +55,7 @@ def role_of(name: str, roles: Mapping[str, str] | None = None) -> str:
 
 
 def all_images(
-    declaration: Declaration,
+    declaration: EnvSymmetry,
     batch: Mapping[str, Any],
     *,
     roles: Mapping[str, str] | None = None,
@@ -69,7 +69,7 @@ def all_images(
         roles: what fields of other names are.
         elements: which elements to use; default all of a finite group.
 
-    >>> mirror = Declaration("mirror", "-0,1", "labels 1,0")
+    >>> mirror = EnvSymmetry("mirror", "-0,1", "labels 1,0")
     >>> batch = {"obs": np.array([[1.0, 2.0]]), "action": np.array([0]), "reward": np.array([5.0])}
     >>> all_images(mirror, batch)
     {'obs': array([[ 1.,  2.],
@@ -90,7 +90,7 @@ def all_images(
 
 
 def random_images(
-    declaration: Declaration,
+    declaration: EnvSymmetry,
     batch: Mapping[str, Any],
     *,
     seed: int,
@@ -101,7 +101,7 @@ def random_images(
 
     Row i takes the element of counter ``counter + i``, so that a function of the counter decides, not a hidden state.
 
-    >>> mirror = Declaration("mirror", "-0,1", "labels 1,0")
+    >>> mirror = EnvSymmetry("mirror", "-0,1", "labels 1,0")
     >>> batch = {"obs": np.ones((4, 2)), "action": np.zeros(4, dtype=int), "reward": np.zeros(4)}
     >>> moved, g = random_images(mirror, batch, seed=0)
     >>> bool((moved["action"] == g).all()), bool((moved["obs"][:, 0] == 1 - 2 * g).all())
@@ -134,10 +134,10 @@ class Orbit:
         return len(self.elements)
 
 
-def orbit(declaration: Declaration, x: Any, *, tol: float = 1e-9) -> Orbit:
+def orbit(declaration: EnvSymmetry, x: Any, *, tol: float = 1e-9) -> Orbit:
     """The orbit and the stabilizer of one observation under a finite group.
 
-    >>> square = Declaration("C4", "1,-0", "trivial")
+    >>> square = EnvSymmetry("C4", "1,-0", "trivial")
     >>> len(orbit(square, np.array([1.0, 2.0]))), orbit(square, np.zeros(2)).stabilizer.tolist()
     (4, [0, 1, 2, 3])
     """

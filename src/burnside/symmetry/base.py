@@ -263,8 +263,8 @@ class Stack(Representation):
 
     Use ``rep * times`` where the history is one flat vector instead.
 
-    >>> from burnside.symmetry import Declaration, SignedPermutation
-    >>> mirror = Declaration("mirror", Stack(SignedPermutation("-0,1"), 2), "-0")
+    >>> from burnside.symmetry import EnvSymmetry, SignedPermutation
+    >>> mirror = EnvSymmetry("mirror", Stack(SignedPermutation("-0,1"), 2), "-0")
     >>> mirror.act_on_observation(1, np.array([[1.0, 2.0], [3.0, 4.0]]))
     array([[-1.,  2.],
            [-3.,  4.]])

@@ -32,6 +32,7 @@ from burnside.symmetry.base import (
     Stack,
     as_representation,
 )
+from burnside.symmetry.given import GivenGroup
 from burnside.symmetry.groups import ContinuousGroup, EnvGroup, FiniteGroup
 from burnside.symmetry.images import Image
 from burnside.symmetry.rotations import Rotation
@@ -54,6 +55,12 @@ def bind(group: EnvGroup, spec: Any) -> Acting:
     rep = as_representation(spec)
     if isinstance(rep, Function):
         return FunctionActing(group, rep.act)
+    if isinstance(group, GivenGroup):
+        if group.base is None:
+            raise InvalidAction(
+                f"{rep!r} acts by a group that is known by name or as a Group; generators of your own need functions"
+            )
+        return bind(group.base, rep)
     if isinstance(rep, PerGenerator):
         rep = _transposed(rep)
     if isinstance(rep, ByKey):

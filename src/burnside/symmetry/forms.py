@@ -24,7 +24,7 @@ from burnside.symmetry.labels import Labels
 from burnside.symmetry.vectors import SignedPermutation
 
 if TYPE_CHECKING:
-    from burnside.symmetry.declaration import Declaration
+    from burnside.symmetry.declaration import EnvSymmetry
 
 __all__ = ["CanonicalForm", "FiniteForm", "largest"]
 
@@ -37,7 +37,7 @@ class CanonicalForm:
         domain: the choice of representatives.
     """
 
-    def __init__(self, declaration: Declaration, domain: Any) -> None:
+    def __init__(self, declaration: EnvSymmetry, domain: Any) -> None:
         self.declaration, self.domain = declaration, domain
         self.act = declaration.act_on_observation
         self._act_on_action, self._inverse = declaration.act_on_action, declaration.group.inverse
@@ -64,7 +64,7 @@ class CanonicalForm:
 class FiniteForm(CanonicalForm):
     """The largest of all images, the deciding coordinates first."""
 
-    def __init__(self, declaration: Declaration, domain: Any) -> None:
+    def __init__(self, declaration: EnvSymmetry, domain: Any) -> None:
         super().__init__(declaration, domain)
         self._acting: Acting = declaration.on("observation")
         self._score: Callable[[Any], Any] | None = domain if callable(domain) else None

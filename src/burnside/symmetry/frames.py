@@ -16,7 +16,7 @@ from burnside.symmetry.forms import CanonicalForm, FiniteForm, largest
 from burnside.symmetry.groups import ContinuousGroup
 
 if TYPE_CHECKING:
-    from burnside.symmetry.declaration import Declaration
+    from burnside.symmetry.declaration import EnvSymmetry
 
 __all__ = ["Frame", "FrameForm", "canonical_form"]
 
@@ -37,8 +37,8 @@ class Frame:
 
     Where the direction is the zero vector there is no way to look, so the world's is taken: the form jumps there.
 
-    >>> from burnside.symmetry import Declaration, Rotation
-    >>> arm = Declaration("SO(2)", Rotation((0, 1), (2, 3)), "trivial", domain=Frame(direction=(0, 1)))
+    >>> from burnside.symmetry import EnvSymmetry, Rotation
+    >>> arm = EnvSymmetry("SO(2)", Rotation((0, 1), (2, 3)), "trivial", domain=Frame(direction=(0, 1)))
     >>> arm.canonicalizer(np.array([0.0, 2.0, 1.0, 0.0]))[0].round(6).tolist()
     [2.0, 0.0, 0.0, -1.0]
     """
@@ -120,7 +120,7 @@ class Frame:
 class FrameForm(CanonicalForm):
     """The view from a frame that moves along with the observation."""
 
-    def __init__(self, declaration: Declaration, domain: Any) -> None:
+    def __init__(self, declaration: EnvSymmetry, domain: Any) -> None:
         super().__init__(declaration, domain)
         group = declaration.group
         assert isinstance(group, ContinuousGroup)
@@ -188,7 +188,7 @@ class FrameForm(CanonicalForm):
         return self.act(g, x), g
 
 
-def canonical_form(declaration: Declaration, domain: Any = None) -> CanonicalForm:
+def canonical_form(declaration: EnvSymmetry, domain: Any = None) -> CanonicalForm:
     """The canonical form of a declaration; a :class:`burnside.canonical.Canonicalizer`.
 
     Args:
@@ -203,8 +203,8 @@ def canonical_form(declaration: Declaration, domain: Any = None) -> CanonicalFor
             For continuous groups: a :class:`Frame`, or a function from observations to frames (elements of the group
             that move along with the observation).
 
-    >>> from burnside.symmetry import Declaration
-    >>> cartpole = Declaration("mirror", "- - - -", "labels 1,0", names=("x", "v", "angle", "turn"))
+    >>> from burnside.symmetry import EnvSymmetry
+    >>> cartpole = EnvSymmetry("mirror", "- - - -", "labels 1,0", names=("x", "v", "angle", "turn"))
     >>> form = canonical_form(cartpole, domain="angle")
     >>> x_bar, g = form(np.array([0.1, 0.0, -0.2, 0.3]))
     >>> x_bar, g, form.undo(0, g)

@@ -8,7 +8,13 @@ It may import ``burnside.groups`` and ``burnside.mdp``; the formulas themselves 
 
 from __future__ import annotations
 
-from burnside.theory.audit import Audit, audit
-from burnside.theory.bounds import Size, leading, lower, theorem1, ucfh
+from burnside._lazy import exported
+from burnside.theory.audit import Audit as Audit
+from burnside.theory.audit import audit as audit
+from burnside.theory.bounds import Size as Size
+from burnside.theory.bounds import leading as leading
+from burnside.theory.bounds import lower as lower
+from burnside.theory.bounds import theorem1 as theorem1
+from burnside.theory.bounds import ucfh as ucfh
 
-__all__ = ["Audit", "Size", "audit", "leading", "lower", "theorem1", "ucfh"]
+__all__ = exported(__name__)

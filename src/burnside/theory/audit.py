@@ -21,10 +21,11 @@ import numpy as np
 
 from burnside._types import IntArray
 from burnside.errors import InvalidParameter, NotVerified
-from burnside.groups import orbit_labels
-from burnside.mdp import GraphMDP, Symmetry, TabularMDP, Verdict, VertexSymmetry, quotient, reachable, verify
+from burnside.groups.orbits import orbit_labels
+from burnside.mdp import GraphMDP, Symmetry, TabularMDP, Verdict, VertexSymmetry, quotient, verify
 from burnside.mdp.approximate import regret_bound
 from burnside.mdp.quotient import Quotient
+from burnside.mdp.reach import reachable
 from burnside.theory._checks import in_unit, positive
 from burnside.theory.bounds import Size, leading, leading_log10, lower, theorem1, ucfh
 

@@ -58,6 +58,9 @@ class Size(NamedTuple):
 
     `terminal` of the states admit no action. They count as states (a learner has to find out how often it gets
     there), have no pairs, and the lower bound, which needs choices, leaves them out.
+
+    >>> leading(Size(states=400, pairs=1600, succ=1), horizon=10, eps=0.1, delta=0.1) > 0
+    True
     """
 
     states: int

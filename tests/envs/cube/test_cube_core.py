@@ -3,20 +3,10 @@
 import numpy as np
 import pytest
 
-from burnside.envs.cube import (
-    CubeSpec,
-    apply_moves,
-    check_states,
-    children,
-    draw_ansi,
-    is_solved,
-    move,
-    one_hot,
-    parse_stickers,
-    scramble,
-    solved,
-)
+from burnside.envs.cube import CubeSpec, apply_moves, scramble, solved
+from burnside.envs.cube.core import children, draw_ansi, is_solved, move, one_hot
 from burnside.envs.cube.geometry import FACES, representatives, symmetry_table
+from burnside.envs.cube.pieces import check_states, parse_stickers
 from burnside.errors import InvalidAction, InvalidModel, InvalidParameter, UnknownName
 
 SPECS = [CubeSpec(2), CubeSpec(3), CubeSpec(4), CubeSpec(3, turns="slices"), CubeSpec(4, turns="slices")]

@@ -7,7 +7,8 @@ from burnside.envs.cube import geometry as geo
 from burnside.envs.cube.core import CubeSpec, apply_moves, solved
 from burnside.envs.cube.notation import format_moves, move_names, parse_moves
 from burnside.errors import InvalidAction, InvalidParameter, UnknownName
-from burnside.groups import Group, inverse
+from burnside.groups import Group
+from burnside.groups.permutations import inverse
 
 SIZES = (2, 3, 4, 5, 6)
 

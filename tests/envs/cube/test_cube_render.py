@@ -7,16 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from burnside.envs.cube import (
-    FACES,
-    CubeCanonicalizer,
-    CubeSpec,
-    CubeSymmetry,
-    apply_moves,
-    draw_ansi,
-    scramble,
-    solved,
-)
+from burnside.envs.cube import CubeCanonicalizer, CubeSpec, CubeSymmetry, apply_moves, scramble, solved
+from burnside.envs.cube.core import draw_ansi
+from burnside.envs.cube.geometry import FACES
 from burnside.envs.cube.render import COLOURS, draw_png, draw_rgb, draw_svg, net, net_places, orbit_figure
 from burnside.errors import InvalidModel, InvalidParameter
 

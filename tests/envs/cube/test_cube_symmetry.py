@@ -6,19 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from burnside.canonical import Canonicalizer
-from burnside.envs.cube import (
-    CubeCanonicalizer,
-    CubeSpec,
-    CubeSymmetry,
-    cube_mdp,
-    inverse_states,
-    move,
-    one_hot,
-    scramble,
-    solved,
-)
+from burnside.envs.cube import CubeCanonicalizer, CubeSpec, CubeSymmetry, scramble, solved
+from burnside.envs.cube.core import move, one_hot
 from burnside.envs.cube.geometry import inverse_elements
-from burnside.envs.cube.symmetry import _chunked_torch
+from burnside.envs.cube.symmetry import _chunked_torch, cube_mdp, inverse_states
 from burnside.errors import InvalidModel, InvalidParameter, NotVerified, UnknownName
 from burnside.groups import Group
 from burnside.mdp import ImplicitSymmetry, verify

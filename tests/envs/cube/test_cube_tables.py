@@ -5,25 +5,11 @@ import time
 import numpy as np
 import pytest
 
-from burnside.envs.cube import (
-    CubeCanonicalizer,
-    CubeSpec,
-    CubeSymmetry,
-    apply_moves,
-    ball,
-    children,
-    inverse_states,
-    is_solved,
-    layers,
-    scramble,
-    solved,
-    two_index,
-    two_states,
-    two_table,
-    two_values,
-)
+from burnside.envs.cube import CubeCanonicalizer, CubeSpec, CubeSymmetry, apply_moves, scramble, solved
+from burnside.envs.cube.core import children, is_solved
 from burnside.envs.cube.geometry import collapse, symmetry_table
-from burnside.envs.cube.tables import TWO_STATES
+from burnside.envs.cube.symmetry import inverse_states
+from burnside.envs.cube.tables import TWO_STATES, ball, layers, two_index, two_states, two_table, two_values
 from burnside.errors import InvalidModel, InvalidParameter
 
 TWO_RAW = (1, 12, 114, 924, 6_539, 39_528, 199_926, 806_136)

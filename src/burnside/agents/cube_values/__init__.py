@@ -14,61 +14,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from burnside._lazy import lazy
-from burnside.agents.cube_values.config import ARMS, DaviConfig, arm_symmetry
-from burnside.agents.cube_values.truth import (
-    DepthErrors,
-    SolveRates,
-    exact_labels,
-    greedy_paths,
-    greedy_solve_rate,
-    sample_depth,
-    value_error,
-)
 
 if TYPE_CHECKING:
-    from burnside.agents.cube_values.labels import BellmanLabels, ExactLabels, bellman_targets, walks
-    from burnside.agents.cube_values.learner import ValueLearner, update
-    from burnside.agents.cube_values.loop import DaviLog, DaviRun, fit_values
-    from burnside.agents.cube_values.network import CubeValue, load_network, make_network
-
-__all__ = [
-    "ARMS",
-    "BellmanLabels",
-    "CubeValue",
-    "DaviConfig",
-    "DaviLog",
-    "DaviRun",
-    "DepthErrors",
-    "ExactLabels",
-    "SolveRates",
-    "ValueLearner",
-    "arm_symmetry",
-    "bellman_targets",
-    "exact_labels",
-    "fit_values",
-    "greedy_paths",
-    "greedy_solve_rate",
-    "load_network",
-    "make_network",
-    "sample_depth",
-    "update",
-    "value_error",
-    "walks",
-]
-
-_HOME = {
-    "BellmanLabels": "labels",
-    "CubeValue": "network",
-    "DaviLog": "loop",
-    "DaviRun": "loop",
-    "ExactLabels": "labels",
-    "ValueLearner": "learner",
-    "bellman_targets": "labels",
-    "fit_values": "loop",
-    "load_network": "network",
-    "make_network": "network",
-    "update": "learner",
-    "walks": "labels",
-}
-
-__getattr__ = lazy(__name__, _HOME)
+    from burnside.agents.cube_values.config import ARMS as ARMS
+    from burnside.agents.cube_values.config import DaviConfig as DaviConfig
+    from burnside.agents.cube_values.config import arm_symmetry as arm_symmetry
+    from burnside.agents.cube_values.labels import BellmanLabels as BellmanLabels
+    from burnside.agents.cube_values.labels import ExactLabels as ExactLabels
+    from burnside.agents.cube_values.labels import bellman_targets as bellman_targets
+    from burnside.agents.cube_values.labels import walks as walks
+    from burnside.agents.cube_values.learner import ValueLearner as ValueLearner
+    from burnside.agents.cube_values.learner import update as update
+    from burnside.agents.cube_values.loop import DaviLog as DaviLog
+    from burnside.agents.cube_values.loop import DaviRun as DaviRun
+    from burnside.agents.cube_values.loop import fit_values as fit_values
+    from burnside.agents.cube_values.network import CubeValue as CubeValue
+    from burnside.agents.cube_values.network import load_network as load_network
+    from burnside.agents.cube_values.network import make_network as make_network
+    from burnside.agents.cube_values.truth import DepthErrors as DepthErrors
+    from burnside.agents.cube_values.truth import SolveRates as SolveRates
+    from burnside.agents.cube_values.truth import exact_labels as exact_labels
+    from burnside.agents.cube_values.truth import greedy_paths as greedy_paths
+    from burnside.agents.cube_values.truth import greedy_solve_rate as greedy_solve_rate
+    from burnside.agents.cube_values.truth import sample_depth as sample_depth
+    from burnside.agents.cube_values.truth import value_error as value_error
+else:
+    __all__, __getattr__, __dir__ = lazy(__name__)

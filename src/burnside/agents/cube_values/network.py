@@ -113,7 +113,15 @@ class CubeValue:
 def load_network(
     path: str | Path, spec: CubeSpec | None = None, arm: str | None = None, *, device: str = "cpu"
 ) -> CubeValue:
-    """A network from a file; refuses one trained for another cube or, if an arm is given, for another arm."""
+    """A network from a file; refuses one trained for another cube or, if an arm is given, for another arm.
+
+    >>> import tempfile
+    >>> from burnside.agents import DaviConfig, DaviRun, Member
+    >>> run = DaviRun(DaviConfig.preset("smoke", hidden=(8, 4)), CubeSpec(2), Member(0, "conjugation"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     load_network(run.network().save(f"{folder}/v.safetensors"), CubeSpec(2)).arm
+    'conjugation'
+    """
     file = open_tensors(path)
     name, about = file.path.name, file.about
     if about.get("format") != _FORMAT:

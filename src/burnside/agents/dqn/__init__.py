@@ -13,13 +13,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from burnside._lazy import lazy
-from burnside.agents.dqn.config import DQNConfig
-from burnside.agents.dqn.ring import RingDQN
 
 if TYPE_CHECKING:
-    from burnside.agents.dqn.learner import DQN, GeneralDQN
-    from burnside.agents.dqn.ring_torch import RingDQNTorch
-
-__all__ = ["DQN", "DQNConfig", "GeneralDQN", "RingDQN", "RingDQNTorch"]
-
-__getattr__ = lazy(__name__, {"DQN": "learner", "GeneralDQN": "learner", "RingDQNTorch": "ring_torch"})
+    from burnside.agents.dqn.config import DQNConfig as DQNConfig
+    from burnside.agents.dqn.learner import DQN as DQN
+    from burnside.agents.dqn.learner import GeneralDQN as GeneralDQN
+    from burnside.agents.dqn.ring import RingDQN as RingDQN
+    from burnside.agents.dqn.ring_torch import RingDQNTorch as RingDQNTorch
+else:
+    __all__, __getattr__, __dir__ = lazy(__name__)

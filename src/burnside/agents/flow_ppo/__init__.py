@@ -12,12 +12,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from burnside._lazy import lazy
-from burnside.agents.flow_ppo.config import FlowPPOConfig
 
 if TYPE_CHECKING:
-    from burnside.agents.flow_ppo.learner import FlowPPO
-    from burnside.agents.flow_ppo.play import evaluate
-
-__all__ = ["FlowPPO", "FlowPPOConfig", "evaluate"]
-
-__getattr__ = lazy(__name__, {"FlowPPO": "learner", "evaluate": "play"})
+    from burnside.agents.flow_ppo.config import FlowPPOConfig as FlowPPOConfig
+    from burnside.agents.flow_ppo.learner import FlowPPO as FlowPPO
+    from burnside.agents.flow_ppo.play import evaluate as evaluate
+else:
+    __all__, __getattr__, __dir__ = lazy(__name__)

@@ -50,6 +50,9 @@ class FlowPPOConfig(Config):
             imitation at once; ``rate_warmup`` does not help, since the critic's rollouts use it up.
         weight_decay: Of AdamW.
         grad_clip: Greatest norm of the gradient.
+
+    >>> FlowPPOConfig(scenes=16).rollout
+    25
     """
 
     scenes: int = 64

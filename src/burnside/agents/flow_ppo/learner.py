@@ -41,7 +41,17 @@ def clipped_value_loss(value: torch.Tensor, old: torch.Tensor, target: torch.Ten
 
 
 class FlowPPO:
-    """A policy that is being improved, between two rollouts."""
+    """A policy that is being improved, between two rollouts.
+
+    >>> from burnside.envs.planar import PlanarSpec
+    >>> from burnside.envs.planar.chunks import PlanarChunks
+    >>> from burnside.nn.flow import FlowConfig, FlowPolicy
+    >>> flow = FlowConfig.preset("planar", width=32, layers=1)
+    >>> env = PlanarChunks(PlanarSpec("push", reward="sparse"), "robot", flow.n_obs)
+    >>> learner = FlowPPO(FlowPPOConfig(scenes=4, rollout=2), FlowPolicy(flow), env)
+    >>> learner.decisions
+    0
+    """
 
     def __init__(self, config: FlowPPOConfig, policy: FlowPolicy, env: ChunkEnv, seed: int = 0) -> None:
         """Before the first rollout; ``policy`` is trained in place."""

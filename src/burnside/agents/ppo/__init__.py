@@ -13,12 +13,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from burnside._lazy import lazy
-from burnside.agents.ppo.config import PPOConfig, RingPPOConfig
 
 if TYPE_CHECKING:
-    from burnside.agents.ppo.learner import PPO, GeneralPPO
-    from burnside.agents.ppo.ring import RingPPO
-
-__all__ = ["PPO", "GeneralPPO", "PPOConfig", "RingPPO", "RingPPOConfig"]
-
-__getattr__ = lazy(__name__, {"PPO": "learner", "GeneralPPO": "learner", "RingPPO": "ring"})
+    from burnside.agents.ppo.config import PPOConfig as PPOConfig
+    from burnside.agents.ppo.config import RingPPOConfig as RingPPOConfig
+    from burnside.agents.ppo.learner import PPO as PPO
+    from burnside.agents.ppo.learner import GeneralPPO as GeneralPPO
+    from burnside.agents.ppo.ring import RingPPO as RingPPO
+else:
+    __all__, __getattr__, __dir__ = lazy(__name__)

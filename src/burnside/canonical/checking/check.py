@@ -11,7 +11,6 @@ import itertools
 import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -190,7 +189,7 @@ class _Check:
         seen = [v.pair.observation for v in self.visits[:_TRIED]]
         actions = [*self.actions.special[:_TRIED], *(self.actions.random() for _ in range(_TRIED))]
         self.moves = Moves.of(self.plain, seen, actions, rng)
-        self.symmetry = replace(self.plain, generators=[*symmetry.generators, *self.moves.elements])
+        self.symmetry = self.plain.changed(generators=[*symmetry.generators, *self.moves.elements])
         self.described = describe(env, self.visits[0].pair.observation, names)
         self.ruler = self._ruler()
         self.deviations = Deviations(self.described.names)

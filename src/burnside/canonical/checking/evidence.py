@@ -12,7 +12,7 @@ import numpy as np
 from burnside._types import BoolArray, FloatArray
 from burnside.canonical.checking.access import Outcome, Pair, show
 from burnside.canonical.checking.tolerance import Gap, Ruler
-from burnside.mdp import Counterexample
+from burnside.mdp.verify import Counterexample
 
 __all__ = [
     "COMPONENTS",

@@ -4,83 +4,28 @@
 has the rules as batched functions on numpy arrays or torch tensors; ``pieces`` says what is wrong with a colouring;
 ``symmetry`` has ``position`` (the paper's) and ``conjugation``, for ``verify`` and as canonical forms; ``tables``
 counts states per depth and knows the exact values of the 2-cube; ``audit`` says what each symmetry merges; ``render``
-draws nets and orbits; ``env`` is the Gymnasium adapter ``burnside/Cube-v0``, which importing this package registers.
+draws nets and orbits; ``env`` is the Gymnasium adapter ``burnside/Cube-v0``.
 
 It may import what lies below ``burnside.envs``; numba, torch and gymnasium are loaded only where they are used.
 """
 
 from __future__ import annotations
 
-import importlib.util
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from burnside.envs.cube.core import (
-    CubeSpec,
-    apply_moves,
-    children,
-    draw_ansi,
-    is_solved,
-    move,
-    one_hot,
-    scramble,
-    solved,
-)
-from burnside.envs.cube.geometry import FACES
-from burnside.envs.cube.notation import format_moves, parse_moves
-from burnside.envs.cube.pieces import check_states, parse_stickers
-from burnside.envs.cube.symmetry import SYMMETRIES, CubeCanonicalizer, CubeSymmetry, cube_mdp, inverse_states
-from burnside.envs.cube.tables import Layers, ball, layers, two_index, two_states, two_table, two_values
+from burnside._lazy import lazy
 
 if TYPE_CHECKING:
-    from burnside.envs.cube.env import CubeEnv
-
-__all__ = [
-    "FACES",
-    "SYMMETRIES",
-    "CubeCanonicalizer",
-    "CubeEnv",
-    "CubeSpec",
-    "CubeSymmetry",
-    "Layers",
-    "apply_moves",
-    "ball",
-    "check_states",
-    "children",
-    "cube_mdp",
-    "draw_ansi",
-    "format_moves",
-    "inverse_states",
-    "is_solved",
-    "layers",
-    "move",
-    "one_hot",
-    "parse_moves",
-    "parse_stickers",
-    "register",
-    "scramble",
-    "solved",
-    "two_index",
-    "two_states",
-    "two_table",
-    "two_values",
-]
-
-
-def register() -> None:
-    """Make ``burnside/Cube-v0`` known to ``gymnasium.make``; a second call changes nothing."""
-    import gymnasium
-
-    if "burnside/Cube-v0" not in gymnasium.registry:
-        gymnasium.register("burnside/Cube-v0", entry_point="burnside.envs.cube.env:CubeEnv")
-
-
-def __getattr__(name: str) -> Any:
-    if name == "CubeEnv":
-        from burnside.envs.cube import env
-
-        return env.CubeEnv
-    raise AttributeError(f"module 'burnside.envs.cube' has no attribute {name!r}")
-
-
-if importlib.util.find_spec("gymnasium") is not None:
-    register()
+    from burnside.envs.cube.audit import audit_cube as audit_cube
+    from burnside.envs.cube.core import CubeSpec as CubeSpec
+    from burnside.envs.cube.core import apply_moves as apply_moves
+    from burnside.envs.cube.core import scramble as scramble
+    from burnside.envs.cube.core import solved as solved
+    from burnside.envs.cube.env import CubeEnv as CubeEnv
+    from burnside.envs.cube.render import net as net
+    from burnside.envs.cube.render import orbit_figure as orbit_figure
+    from burnside.envs.cube.symmetry import CubeCanonicalizer as CubeCanonicalizer
+    from burnside.envs.cube.symmetry import CubeSymmetry as CubeSymmetry
+    from burnside.envs.cube.tables import two_values as two_values
+else:
+    __all__, __getattr__, __dir__ = lazy(__name__)

@@ -18,7 +18,7 @@ import numpy as np
 
 from burnside._types import AnyArray, IntArray
 from burnside.errors import InvalidParameter
-from burnside.groups import compose, inverse
+from burnside.groups.permutations import compose, inverse
 
 __all__ = [
     "FACES",

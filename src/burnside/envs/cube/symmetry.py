@@ -30,7 +30,7 @@ from burnside.envs.cube.geometry import (
     turn_image,
 )
 from burnside.errors import InvalidModel, InvalidParameter, NotVerified, UnknownName
-from burnside.groups import inverse as inverse_permutations
+from burnside.groups.permutations import inverse as inverse_permutations
 from burnside.mdp.implicit import ImplicitMDP, ImplicitSymmetry
 
 __all__ = ["SYMMETRIES", "CubeCanonicalizer", "CubeSymmetry", "cube_mdp", "inverse_states"]

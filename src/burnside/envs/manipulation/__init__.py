@@ -19,61 +19,9 @@ from typing import TYPE_CHECKING
 from burnside._lazy import lazy
 
 if TYPE_CHECKING:
-    from burnside.envs.manipulation.chunks import ManipulationChunks, evaluation_scenes, manipulation_chunks
-    from burnside.envs.manipulation.demos import (
-        Demonstration,
-        DemonstrationFile,
-        read_demonstrations,
-        write_demonstrations,
-    )
-    from burnside.envs.manipulation.env import ManipulationEnv
-    from burnside.envs.manipulation.observations import ACTION_LAYOUT, CLOUD_LAYOUT, frame_form, state_layout
-    from burnside.envs.manipulation.simulation import Simulation
-    from burnside.envs.manipulation.tasks import EVALUATION_SCENES, EVALUATION_SEED, TASKS, Task, find_task
-    from burnside.envs.manipulation.vector import ManipulationVectorEnv
-
-__all__ = [
-    "ACTION_LAYOUT",
-    "CLOUD_LAYOUT",
-    "EVALUATION_SCENES",
-    "EVALUATION_SEED",
-    "TASKS",
-    "Demonstration",
-    "DemonstrationFile",
-    "ManipulationChunks",
-    "ManipulationEnv",
-    "ManipulationVectorEnv",
-    "Simulation",
-    "Task",
-    "evaluation_scenes",
-    "find_task",
-    "frame_form",
-    "manipulation_chunks",
-    "read_demonstrations",
-    "state_layout",
-    "write_demonstrations",
-]
-
-_HOME = {
-    "ACTION_LAYOUT": "observations",
-    "CLOUD_LAYOUT": "observations",
-    "EVALUATION_SCENES": "tasks",
-    "EVALUATION_SEED": "tasks",
-    "TASKS": "tasks",
-    "Demonstration": "demos",
-    "DemonstrationFile": "demos",
-    "ManipulationChunks": "chunks",
-    "ManipulationEnv": "env",
-    "ManipulationVectorEnv": "vector",
-    "Simulation": "simulation",
-    "Task": "tasks",
-    "evaluation_scenes": "chunks",
-    "find_task": "tasks",
-    "frame_form": "observations",
-    "manipulation_chunks": "chunks",
-    "read_demonstrations": "demos",
-    "state_layout": "observations",
-    "write_demonstrations": "demos",
-}
-
-__getattr__ = lazy(__name__, _HOME)
+    from burnside.envs.manipulation.chunks import ManipulationChunks as ManipulationChunks
+    from burnside.envs.manipulation.chunks import evaluation_scenes as evaluation_scenes
+    from burnside.envs.manipulation.demos import read_demonstrations as read_demonstrations
+    from burnside.envs.manipulation.vector import ManipulationVectorEnv as ManipulationVectorEnv
+else:
+    __all__, __getattr__, __dir__ = lazy(__name__)

@@ -9,37 +9,13 @@ torch, gymnasium and Pillow are loaded only where they are used.
 
 from __future__ import annotations
 
-from burnside.envs.planar.chunks import PlanarChunks, demonstration_chunks
-from burnside.envs.planar.core import (
-    FRAMES,
-    PlanarSpec,
-    PlanarState,
-    observe,
-    reset,
-    restart,
-    step,
-    to_frame,
-    to_world,
-)
-from burnside.envs.planar.expert import Demonstrations, demonstrate, expert
-from burnside.envs.planar.scenes import PlanarScenes
-from burnside.envs.planar.symmetry import PlanarSymmetry
+from burnside._lazy import exported
+from burnside.envs.planar.core import PlanarSpec as PlanarSpec
+from burnside.envs.planar.core import observe as observe
+from burnside.envs.planar.core import reset as reset
+from burnside.envs.planar.core import step as step
+from burnside.envs.planar.core import to_world as to_world
+from burnside.envs.planar.expert import expert as expert
+from burnside.envs.planar.scenes import PlanarScenes as PlanarScenes
 
-__all__ = [
-    "FRAMES",
-    "Demonstrations",
-    "PlanarChunks",
-    "PlanarScenes",
-    "PlanarSpec",
-    "PlanarState",
-    "PlanarSymmetry",
-    "demonstrate",
-    "demonstration_chunks",
-    "expert",
-    "observe",
-    "reset",
-    "restart",
-    "step",
-    "to_frame",
-    "to_world",
-]
+__all__ = exported(__name__)

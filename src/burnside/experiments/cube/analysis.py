@@ -14,7 +14,9 @@ from burnside._types import BoolArray, FloatArray, IntArray
 from burnside.agents.cube_values.config import ARMS
 from burnside.experiments.cube.config import PAPER
 from burnside.runs import Results, read_results
-from burnside.stats import Interval, crossing, difference, mean_band, mean_interval, rate_over_seeds
+from burnside.stats import difference, mean_interval, rate_over_seeds
+from burnside.stats.intervals import Interval, mean_band
+from burnside.stats.scaling import crossing
 
 __all__ = ["Curve", "Worth", "baseline_by_size", "by_depth", "curves", "label_errors", "solve_rates", "table", "worth"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from burnside.experiments.mistakes.config import Setting
 from burnside.learning import Comparison
-from burnside.stats import Slope, loglog_slope
+from burnside.stats.scaling import Slope, loglog_slope
 
 __all__ = ["COLUMNS", "RUN_COLUMNS", "Summary", "growth", "mean_error", "rows", "runs", "summarise"]
 

@@ -13,7 +13,7 @@ from burnside.errors import UnknownName
 from burnside.experiments.mistakes.config import PRESETS, Setting
 from burnside.learning import UCFH, Comparison, Run, compare
 from burnside.mdp import Symmetry, TabularMDP
-from burnside.runs import CellStore
+from burnside.runs.cells import CellStore
 
 __all__ = ["ModelArchive", "SettingArchive", "measure", "run_preset"]
 

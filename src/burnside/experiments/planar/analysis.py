@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 
 from burnside._types import FloatArray, IntArray
-from burnside.envs.planar import PlanarSpec, demonstrate, observe
+from burnside.envs.planar import PlanarSpec, observe
 from burnside.envs.planar.core import PlanarState
+from burnside.envs.planar.expert import demonstrate
 from burnside.experiments.planar.config import ARMS
 from burnside.runs import Results, read_results
-from burnside.stats import Crossing, Interval, crossing, mean_band, mean_interval, rate_over_seeds, reaches
+from burnside.stats import mean_interval, rate_over_seeds
 from burnside.stats.censored import Times
+from burnside.stats.intervals import Interval, mean_band
 from burnside.stats.ratios import Ratio, ratio_columns, times_ratio
+from burnside.stats.scaling import Crossing, crossing, reaches
 from burnside.theory import covering
 
 __all__ = ["Curve", "Extent", "cover_rows", "extent", "finetune_curves", "ratios", "saving", "table", "times"]
@@ -217,7 +220,7 @@ class Extent:
 
 def extent(spec: PlanarSpec, frame: str, episodes: int = 500) -> Extent:
     """Ranges (between the 1 % and 99 % quantiles) of what is seen and done in a frame, over expert episodes."""
-    from burnside.envs.planar import to_frame
+    from burnside.envs.planar.core import to_frame
 
     demos = demonstrate(spec, 1 << 41, n=episodes)
     inside = np.arange(demos.action.shape[1])[None] < demos.length[:, None]

@@ -11,7 +11,9 @@ import numpy as np
 from burnside._types import AnyArray
 from burnside.agents.flow_ppo.config import FlowPPOConfig
 from burnside.agents.ppo.config import PPOConfig
-from burnside.envs.planar import PlanarChunks, PlanarScenes, PlanarSpec, demonstrate, demonstration_chunks
+from burnside.envs.planar import PlanarScenes, PlanarSpec
+from burnside.envs.planar.chunks import PlanarChunks, demonstration_chunks
+from burnside.envs.planar.expert import demonstrate
 from burnside.errors import UnknownName
 from burnside.experiments.loop import run_learners
 from burnside.experiments.planar.config import (

@@ -11,9 +11,11 @@ from burnside._types import FloatArray
 from burnside.errors import UnknownName
 from burnside.experiments.ring1d.config import PAPER, RULES
 from burnside.runs import Results, read_results
-from burnside.stats import Slope, loglog_slope, mean_band, mean_interval
+from burnside.stats import mean_interval
 from burnside.stats.censored import Times
+from burnside.stats.intervals import mean_band
 from burnside.stats.ratios import Ratio, ratio_columns, times_ratio
+from burnside.stats.scaling import Slope, loglog_slope
 
 __all__ = ["PARTS", "by_rule", "growth", "ratios", "returns_by_part", "table", "times"]
 

@@ -13,7 +13,8 @@ from burnside.agents.common.log import EpisodeLog
 from burnside.agents.common.members import Member
 from burnside.agents.common.training import Budget
 from burnside.agents.dqn import DQNConfig, RingDQN
-from burnside.envs.ring import RingSpec, expected_optimal_return
+from burnside.envs.ring.core import RingSpec
+from burnside.envs.ring.optimal import expected_optimal_return
 from burnside.errors import UnknownName
 from burnside.experiments.loop import run_learners
 from burnside.experiments.ring1d.config import PRESETS, RULES, Plan

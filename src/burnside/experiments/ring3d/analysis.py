@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 
 from burnside._types import FloatArray, IntArray
-from burnside.envs.ring import RingSpec, expected_optimal_return, play, random_play
+from burnside.envs.ring.core import RingSpec
+from burnside.envs.ring.games import play, random_play
+from burnside.envs.ring.optimal import expected_optimal_return
 from burnside.errors import UnknownName
 from burnside.experiments.ring3d.config import ALGORITHMS, PAPER, Setting
 from burnside.runs import Results, read_results
-from burnside.stats import mean_band, mean_interval
+from burnside.stats import mean_interval
+from burnside.stats.intervals import mean_band
 
 __all__ = ["COLUMNS", "Curve", "circling", "curves", "final", "references", "settings", "table"]
 

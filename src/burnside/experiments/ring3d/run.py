@@ -11,7 +11,7 @@ import numpy as np
 from burnside._types import AnyArray, IntArray
 from burnside.agents.common.members import Member
 from burnside.agents.common.training import Budget
-from burnside.envs.ring import RingSpec
+from burnside.envs.ring.core import RingSpec
 from burnside.errors import UnknownName
 from burnside.experiments.loop import run_learners
 from burnside.experiments.ring3d.config import PRESETS, Plan, Setting, agent

@@ -12,81 +12,42 @@ It may import numpy, ``burnside.errors`` and ``burnside._types``. Torch is never
 
 from __future__ import annotations
 
-from burnside.groups.rigid.exponential import (
-    hat,
-    se2_exp,
-    se2_log,
-    se3_exp,
-    se3_log,
-    so2_exp,
-    so2_log,
-    so3_exp,
-    so3_log,
-)
-from burnside.groups.rigid.frames import FRAMES, SPATIAL_FRAMES, FrameForm
-from burnside.groups.rigid.layout import KINDS, Layout
-from burnside.groups.rigid.motions import (
-    act_points,
-    act_poses,
-    act_vectors,
-    act_velocities,
-    adjoint,
-    compose,
-    identity,
-    invert,
-    is_motion,
-    rigid,
-    rotation,
-    translation,
-)
-from burnside.groups.rigid.rotations import (
-    act_pose9,
-    act_rot6d,
-    matrix_to_quaternion,
-    matrix_to_rot6d,
-    motion_to_pose9,
-    pose9_to_motion,
-    quaternion_to_matrix,
-    quaternion_to_rot6d,
-    rot6d_to_matrix,
-    rot6d_to_quaternion,
-)
+from burnside._lazy import exported
+from burnside.groups.rigid.exponential import hat as hat
+from burnside.groups.rigid.exponential import se2_exp as se2_exp
+from burnside.groups.rigid.exponential import se2_log as se2_log
+from burnside.groups.rigid.exponential import se3_exp as se3_exp
+from burnside.groups.rigid.exponential import se3_log as se3_log
+from burnside.groups.rigid.exponential import so2_exp as so2_exp
+from burnside.groups.rigid.exponential import so2_log as so2_log
+from burnside.groups.rigid.exponential import so3_exp as so3_exp
+from burnside.groups.rigid.exponential import so3_log as so3_log
+from burnside.groups.rigid.frames import FRAMES as FRAMES
+from burnside.groups.rigid.frames import SPATIAL_FRAMES as SPATIAL_FRAMES
+from burnside.groups.rigid.frames import FrameForm as FrameForm
+from burnside.groups.rigid.layout import KINDS as KINDS
+from burnside.groups.rigid.layout import Layout as Layout
+from burnside.groups.rigid.motions import act_points as act_points
+from burnside.groups.rigid.motions import act_poses as act_poses
+from burnside.groups.rigid.motions import act_vectors as act_vectors
+from burnside.groups.rigid.motions import act_velocities as act_velocities
+from burnside.groups.rigid.motions import adjoint as adjoint
+from burnside.groups.rigid.motions import compose as compose
+from burnside.groups.rigid.motions import identity as identity
+from burnside.groups.rigid.motions import invert as invert
+from burnside.groups.rigid.motions import is_motion as is_motion
+from burnside.groups.rigid.motions import rigid as rigid
+from burnside.groups.rigid.motions import rotation as rotation
+from burnside.groups.rigid.motions import translation as translation
+from burnside.groups.rigid.rotations import act_pose9 as act_pose9
+from burnside.groups.rigid.rotations import act_rot6d as act_rot6d
+from burnside.groups.rigid.rotations import matrix_to_quaternion as matrix_to_quaternion
+from burnside.groups.rigid.rotations import matrix_to_rot6d as matrix_to_rot6d
+from burnside.groups.rigid.rotations import motion_to_pose9 as motion_to_pose9
+from burnside.groups.rigid.rotations import pose9_to_motion as pose9_to_motion
+from burnside.groups.rigid.rotations import quaternion_to_matrix as quaternion_to_matrix
+from burnside.groups.rigid.rotations import quaternion_to_rot6d as quaternion_to_rot6d
+from burnside.groups.rigid.rotations import rot6d_to_matrix as rot6d_to_matrix
+from burnside.groups.rigid.rotations import rot6d_to_quaternion as rot6d_to_quaternion
 
-__all__ = [
-    "FRAMES",
-    "KINDS",
-    "SPATIAL_FRAMES",
-    "FrameForm",
-    "Layout",
-    "act_points",
-    "act_pose9",
-    "act_poses",
-    "act_rot6d",
-    "act_vectors",
-    "act_velocities",
-    "adjoint",
-    "compose",
-    "hat",
-    "identity",
-    "invert",
-    "is_motion",
-    "matrix_to_quaternion",
-    "matrix_to_rot6d",
-    "motion_to_pose9",
-    "pose9_to_motion",
-    "quaternion_to_matrix",
-    "quaternion_to_rot6d",
-    "rigid",
-    "rot6d_to_matrix",
-    "rot6d_to_quaternion",
-    "rotation",
-    "se2_exp",
-    "se2_log",
-    "se3_exp",
-    "se3_log",
-    "so2_exp",
-    "so2_log",
-    "so3_exp",
-    "so3_log",
-    "translation",
-]
+__all__ = exported(__name__)

@@ -110,6 +110,10 @@ def deep_sea(n: int = 6) -> TabularMDP:
     """DeepSea: dive one row per step, left or right; only the far corner pays. It has no symmetry: the control.
 
     Moving right costs ``0.01/n``; reaching the last cell of the last row by moving right pays 1.
+
+    >>> from burnside.mdp import discover
+    >>> discover(deep_sea(4)).order
+    1
     """
     if n < 2:
         raise InvalidParameter(f"DeepSea needs n ≥ 2 rows, got {n}")

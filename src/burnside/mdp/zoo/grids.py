@@ -87,6 +87,10 @@ def torus(n: int = 3, *, horizon: int | None = None, slip: float = 0.2) -> Tabul
     """An n×n torus; states (goal, agent); the goal is absorbing and pays 1 per step.
 
     Symmetries: ``full`` (translations and D4, order 8n²; 72 at n = 3) and ``translations`` (order n²).
+
+    >>> model = torus(3)
+    >>> model.n_states, model.symmetry("full").order
+    (81, 72)
     """
     if n < 3:
         raise InvalidParameter(f"the torus needs n ≥ 3 (opposite moves coincide at 2), got {n}")

@@ -226,6 +226,9 @@ def slip_ring(n: int = 10, *, horizon: int | None = None, slip: float = 0.2, goa
         slip: probability that a move fails.
         goal: ``"uniform"``: p₀ is uniform over all states; ``"fixed"``: the goal is always cell 0. The symmetry is the
             same, but then a learner on M only ever meets one member of each orbit.
+
+    >>> slip_ring(5).n_states
+    25
     """
     _check_size(n)
     if not 0 <= slip < 1:

@@ -12,39 +12,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from burnside._lazy import lazy
-from burnside.nn.flow.config import FlowConfig
 
 if TYPE_CHECKING:
-    from burnside.nn.flow.chain import Schedule, chain_log_prob, schedule
-    from burnside.nn.flow.encoders import resample_cloud
-    from burnside.nn.flow.imitation import Imitation, ImitationConfig
-    from burnside.nn.flow.policy import Chain, FlowPolicy, load_policy, save_policy
-
-__all__ = [
-    "Chain",
-    "FlowConfig",
-    "FlowPolicy",
-    "Imitation",
-    "ImitationConfig",
-    "Schedule",
-    "chain_log_prob",
-    "load_policy",
-    "resample_cloud",
-    "save_policy",
-    "schedule",
-]
-
-_HOME = {
-    "Chain": "policy",
-    "FlowPolicy": "policy",
-    "Imitation": "imitation",
-    "ImitationConfig": "imitation",
-    "Schedule": "chain",
-    "chain_log_prob": "chain",
-    "load_policy": "policy",
-    "resample_cloud": "encoders",
-    "save_policy": "policy",
-    "schedule": "chain",
-}
-
-__getattr__ = lazy(__name__, _HOME)
+    from burnside.nn.flow.config import FlowConfig as FlowConfig
+    from burnside.nn.flow.imitation import Imitation as Imitation
+    from burnside.nn.flow.imitation import ImitationConfig as ImitationConfig
+    from burnside.nn.flow.policy import FlowPolicy as FlowPolicy
+    from burnside.nn.flow.policy import load_policy as load_policy
+    from burnside.nn.flow.policy import save_policy as save_policy
+else:
+    __all__, __getattr__, __dir__ = lazy(__name__)

@@ -35,6 +35,9 @@ class ImitationConfig(Config):
         grad_clip: Greatest norm of the gradient.
         time: ``uniform``; ``beta``: the noise left is Beta(1.5, 1), more often early in the flow (as π0); or ``grid``:
             only the times at which the sampler asks for the velocity.
+
+    >>> ImitationConfig(steps=500).batch
+    256
     """
 
     steps: int = 2000
@@ -64,7 +67,13 @@ class ImitationConfig(Config):
 
 
 class Imitation:
-    """Training of a policy on chunks, between two updates; can be stopped and resumed to the same bits."""
+    """Training of a policy on chunks, between two updates; can be stopped and resumed to the same bits.
+
+    >>> from burnside.nn.flow import FlowConfig
+    >>> policy = FlowPolicy(FlowConfig.preset("tiny", encoder="state"))
+    >>> seen, done = {"state": np.zeros((9, 2, 8))}, np.zeros((9, *policy.config.chunk))
+    >>> training = Imitation(policy, ImitationConfig(steps=5, batch=4), seen, done)
+    """
 
     def __init__(
         self,

@@ -205,7 +205,14 @@ class FlowPolicy(torch.nn.Module):
 
 
 def save_policy(policy: FlowPolicy, path: str | Path) -> Path:
-    """Write parameters, normalisation and configuration to one safetensors file, atomically."""
+    """Write parameters, normalisation and configuration to one safetensors file, atomically.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save_policy(FlowPolicy(FlowConfig.preset("tiny", encoder="state")), f"{folder}/p.safetensors")
+    ...     load_policy(path).config.encoder
+    'state'
+    """
     return write_tensors(path, policy.state_dict(), {"format": _FORMAT, "config": json.dumps(policy.config.to_json())})
 
 

@@ -11,32 +11,26 @@ It may import everything up to ``burnside.experiments``; commands are run by the
 
 from __future__ import annotations
 
+from burnside._lazy import exported
 from burnside.report.claims import compute_setup, compute_studies, compute_theory  # noqa: F401  # register themselves
-from burnside.report.claims.compute import COMPUTATIONS, compute
-from burnside.report.claims.conditions import holds
-from burnside.report.claims.figures import agree, figure_at, rounded
-from burnside.report.claims.ledger import KINDS, OURS, STATUSES, Claim, Kept, counts, kept, load
-from burnside.report.claims.quotes import fingerprint, is_quoted, squeezed
-from burnside.report.claims.render import ledger_section, markdown
+from burnside.report.claims.compute import COMPUTATIONS as COMPUTATIONS
+from burnside.report.claims.compute import compute as compute
+from burnside.report.claims.conditions import holds as holds
+from burnside.report.claims.figures import agree as agree
+from burnside.report.claims.figures import figure_at as figure_at
+from burnside.report.claims.figures import rounded as rounded
+from burnside.report.claims.ledger import KINDS as KINDS
+from burnside.report.claims.ledger import OURS as OURS
+from burnside.report.claims.ledger import STATUSES as STATUSES
+from burnside.report.claims.ledger import Claim as Claim
+from burnside.report.claims.ledger import Kept as Kept
+from burnside.report.claims.ledger import counts as counts
+from burnside.report.claims.ledger import kept as kept
+from burnside.report.claims.ledger import load as load
+from burnside.report.claims.quotes import fingerprint as fingerprint
+from burnside.report.claims.quotes import is_quoted as is_quoted
+from burnside.report.claims.quotes import squeezed as squeezed
+from burnside.report.claims.render import ledger_section as ledger_section
+from burnside.report.claims.render import markdown as markdown
 
-__all__ = [
-    "COMPUTATIONS",
-    "KINDS",
-    "OURS",
-    "STATUSES",
-    "Claim",
-    "Kept",
-    "agree",
-    "compute",
-    "counts",
-    "figure_at",
-    "fingerprint",
-    "holds",
-    "is_quoted",
-    "kept",
-    "ledger_section",
-    "load",
-    "markdown",
-    "rounded",
-    "squeezed",
-]
+__all__ = exported(__name__)

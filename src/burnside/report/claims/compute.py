@@ -34,7 +34,7 @@ def compute(name: str) -> Figures:
 
 def committed_file(experiment: str, file: str = "") -> Path:
     """The folder of committed results of an experiment, or a file in it; an installed wheel has none."""
-    from burnside.runs import committed
+    from burnside.runs.results import committed
 
     folder = committed(experiment)
     if not file and folder is not None:

@@ -10,7 +10,7 @@ __all__: list[str] = []
 @computation
 def setup_rings() -> Figures:
     """Defaults of the ring environments, and of DQN and PPO what the presets ``paper`` of both experiments use."""
-    from burnside.envs.ring import RingSpec
+    from burnside.envs.ring.core import RingSpec
     from burnside.experiments import ring1d, ring3d
     from burnside.experiments.ring3d.config import Setting, agent
 

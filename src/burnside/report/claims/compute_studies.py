@@ -132,7 +132,7 @@ def ring3d_compute() -> Figures:
 
     PPO ran with App. C's numbers, so that its cost per step carries over. DQN ran with fewer and smaller updates.
     """
-    from burnside.envs.ring import RingSpec
+    from burnside.envs.ring.core import RingSpec
     from burnside.runs import read_results
 
     def chosen(found: dict[str, Any]) -> bool:

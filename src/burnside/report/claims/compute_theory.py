@@ -159,7 +159,7 @@ def reward_range() -> Figures:
 @computation
 def lower_bound() -> Figures:
     """Where the lower bound of Dann & Brunskill is proved, and a learner and an MDP below what Thm. 2 says."""
-    from burnside.learning import ucfh_literal
+    from burnside.learning.ucfh import ucfh_literal
     from burnside.mdp import zoo
     from burnside.theory.bounds import Size, lower
 
@@ -261,7 +261,7 @@ def confidence_sets() -> Figures:
     """How often UCFH's interval for one probability holds it, exactly (binomial sums), at its worst over p and n."""
     from scipy.stats import binom
 
-    from burnside.learning import confidence_interval
+    from burnside.learning.ucfh import confidence_interval
 
     delta1 = 0.1
     worst = 1.0
@@ -278,7 +278,8 @@ def confidence_sets() -> Figures:
 @computation
 def literal_ucfh() -> Figures:
     """UCFH with the published constants on slippery rings and their quotients, three seeds, sampled in bulk."""
-    from burnside.learning import UCFH, compare, ucfh_constants
+    from burnside.learning import UCFH, compare
+    from burnside.learning.ucfh import ucfh_constants
     from burnside.mdp import quotient, zoo
 
     figures: Figures = {}
@@ -304,8 +305,9 @@ def literal_ucfh() -> Figures:
 @computation
 def cube_counts() -> Figures:
     """Orders of the groups, layers of the 3-, 4-, 5- and 6-cube, and the paper's way of lifting rotations."""
-    from burnside.envs.cube import CubeSpec, layers
+    from burnside.envs.cube import CubeSpec
     from burnside.envs.cube.geometry import matrices, paper_rotations, symmetry_table
+    from burnside.envs.cube.tables import layers
 
     raw = layers(CubeSpec(3), 3).raw
     ours = {row.tobytes() for row in symmetry_table(5)[:24]}
@@ -327,7 +329,8 @@ def cube_counts() -> Figures:
 @computation
 def cube_position() -> Figures:
     """What the paper's canonical form merges within three turns, and what rotating with recolouring merges."""
-    from burnside.envs.cube import CubeSpec, layers
+    from burnside.envs.cube import CubeSpec
+    from burnside.envs.cube.tables import layers
 
     found: Figures = {}
     for name, n, symmetry in (("three", 3, "position"), ("recoloured", 3, "conjugation"), ("two", 2, "position")):
