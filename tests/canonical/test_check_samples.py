@@ -184,7 +184,13 @@ def _put_all(env, state) -> None:
 
 
 FORGETFUL = EnvSymmetry(
-    [-1], lambda g, x: -x, lambda g, a: 1 - a, lambda env: env.unwrapped.x, _put, lambda g, s: -s, name="mirror"
+    [-1],
+    lambda g, x: -x,
+    lambda g, a: 1 - a,
+    get_state=lambda env: env.unwrapped.x,
+    set_state=_put,
+    act_on_state=lambda g, s: -s,
+    name="mirror",
 )
 
 
