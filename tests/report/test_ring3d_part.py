@@ -80,5 +80,5 @@ def test_every_row_has_the_same_keys(place: Path) -> None:
 
 def test_it_is_registered_after_the_1d_game() -> None:
     names = list(PARTS)
-    assert names.index("ring3d") == names.index("ring1d") + 1 and PARTS["ring3d"].run is ring3d_part
+    assert names.index("ring3d") == names.index("ring1d") + 1 and PARTS["ring3d"].draw is ring3d_part
     assert not re.search("[Tt]able 1", PARTS["ring3d"].title)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from burnside.experiments.cube import Cube, cube_spec
+from burnside.experiments.cube import cube_spec
 from burnside.experiments.cube.analysis import by_depth, curves, label_errors, table
 from burnside.report.page import Page
-from burnside.report.parts import Report, run_sweep
+from burnside.report.parts import Report
 from burnside.report.plots import Plot, plot
 from burnside.report.tables import number, plus_minus, with_limits
 from burnside.runs import Results, read_results
@@ -26,9 +26,8 @@ _COLOURS = {
 
 
 def cube_part(page: Page, preset: str, report: Report, out: Path) -> None:
-    """Run the sweep of the preset, then tabulate and draw it; the committed study is shown beside it."""
+    """Tabulate and draw the sweep of the preset; the committed study is shown beside it."""
     folder = Path("runs") / "cube" / preset
-    run_sweep(Cube(), preset, folder, report)
     page.text(
         "Which symmetry? The paper's canonicalization ('position') turns the stickers and keeps the colours. With the "
         "12 outer turns no two reachable states of a 3-cube or larger are related by it, so it saves nothing there. "

@@ -37,14 +37,18 @@ class Part:
 
     Attributes:
         title: heading of its section.
-        run: adds its results to the page; gets the preset, a :class:`PartProgress` (which can be called with
+        draw: adds its results to the page; gets the preset, a :class:`PartProgress` (which can be called with
             ``(done, total)``), and the folder of the report.
         seconds: by preset, how long it took on two cores; for the time left only.
+        experiment: the name of the experiment whose results it draws; its sweep runs first, in ``runs/NAME/PRESET``.
+        possible: whether that sweep can run here; if not, the part says so itself.
     """
 
     title: str
-    run: Callable[[Page, Preset, PartProgress, Path], None]
+    draw: Callable[[Page, Preset, PartProgress, Path], None]
     seconds: Mapping[str, float] = field(default_factory=dict)
+    experiment: str | None = None
+    possible: Callable[[], bool] = lambda: True
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,10 @@ import math
 from pathlib import Path
 from typing import Any
 
-from burnside.experiments.planar import Planar
 from burnside.experiments.planar.analysis import cover_rows, finetune_curves, table
 from burnside.experiments.planar.config import ARMS
 from burnside.report.page import Page
-from burnside.report.parts import Report, run_sweep
+from burnside.report.parts import Report
 from burnside.report.plots import Plot, plot
 from burnside.report.tables import number, with_limits
 from burnside.runs import Results, read_results
@@ -23,9 +22,8 @@ _COLOURS = {"world": "#d55e00", "relative": "#009e73", "robot": "#0072b2"}
 
 
 def planar_part(page: Page, preset: str, report: Report, out: Path) -> None:
-    """Run the sweep of the preset, then tabulate and draw it; the committed study is shown beside it."""
+    """Tabulate and draw the sweep of the preset; the committed study is shown beside it."""
     folder = Path("runs") / "planar" / preset
-    run_sweep(Planar(), preset, folder, report)
     page.text(
         "Planar manipulation whose rules commute exactly with the rigid motions of the plane. Scenes are spread by "
         "translations up to L and rotations up to Θ. The arm 'robot' sees and acts in the robot's frame, which is a "

@@ -1,7 +1,8 @@
-"""``reproduce``: run the parts one after the other and write ``index.html``; a part that fails is shown as failed.
+"""``reproduce``: run the sweep of every part, let the part draw it, and write ``index.html``.
 
-The ledger of claims stands on top. The report is written after every part, so that whatever ends the run leaves one
-that says what is missing; what has finished is kept under ``runs/``, and the same call goes on from there.
+The ledger of claims comes first. A part that fails is shown as failed. The report is written after every part, so that
+whatever ends the run leaves one that says what is missing; what has finished is kept under ``runs/``, and the same call
+resumes from there.
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from burnside.errors import BurnsideError, UnknownName
+from burnside.experiments.registry import EXPERIMENTS
 from burnside.report.claims import ledger_section, load
 from burnside.report.cube import cube_part
 from burnside.report.mistakes import mistakes_part
 from burnside.report.page import Page, escape
-from burnside.report.parts import Part, PartProgress, PartState, Preset, Resources, View
+from burnside.report.parts import Part, PartProgress, PartState, Preset, Resources, View, run_sweep
 from burnside.report.planar import planar_part
 from burnside.report.ring1d import ring1d_part
 from burnside.report.ring3d import ring3d_part
-from burnside.report.robot import robot_part
+from burnside.report.robot import has_simulator, robot_part
 from burnside.report.theory import theory_part
 
 __all__ = ["PARTS", "Outcome", "Part", "Preset", "Resources", "reproduce"]
@@ -43,26 +45,32 @@ PARTS: dict[str, Part] = {
         "The 1D cyclic game: DQN with and without canonicalization (Table 1, Fig. 4a)",
         ring1d_part,
         {"smoke": 10, "laptop": 60, "study": 4_000, "paper": 4_000},
+        experiment="ring1d",
     ),
     "ring3d": Part(
         "The 3D cyclic game: DQN and PPO, final returns and learning curves (Fig. 4b)",
         ring3d_part,
         {"smoke": 20, "laptop": 120, "study": 4_000, "paper": 5_000_000},
+        experiment="ring3d",
     ),
     "cube": Part(
         "Rubik's cube: labels, value iteration and search against exact distances (Table 2, Fig. 4c)",
         cube_part,
         {"smoke": 10, "laptop": 100, "study": 3_000, "paper": 5_000_000},
+        experiment="cube",
     ),
     "planar": Part(
         "Continuous control in the plane: frames, demonstrations, fine-tuning (Thm. 3, Fig. 5 in small)",
         planar_part,
         {"smoke": 15, "laptop": 150, "study": 3_000, "paper": 500_000},
+        experiment="planar",
     ),
     "robot": Part(
         "Robot manipulation: frames, demonstrations, fine-tuning on MuJoCo (Fig. 5)",
         robot_part,
         {"smoke": 30, "laptop": 60, "study": 4_000, "paper": 5_000_000},
+        experiment="robot",
+        possible=has_simulator,
     ),
 }
 
@@ -144,7 +152,11 @@ def reproduce(
             page.section(PARTS[state.name].title, id=state.name)
             progress = PartProgress(state, shown, resources or Resources())
             try:
-                PARTS[state.name].run(page, preset, progress, Path(out))
+                part = PARTS[state.name]
+                if part.experiment is not None and part.possible():
+                    folder = Path("runs") / part.experiment / preset
+                    run_sweep(EXPERIMENTS[part.experiment], preset, folder, progress)
+                part.draw(page, preset, progress, Path(out))
                 if progress.stopped:
                     raise KeyboardInterrupt
             except KeyboardInterrupt:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from burnside.experiments.ring1d import PAPER, Ring1D
+from burnside.experiments.ring1d import PAPER
 from burnside.experiments.ring1d.analysis import PARTS, by_rule, growth, ratios, returns_by_part, table
 from burnside.report.page import Page
-from burnside.report.parts import Report, run_sweep
+from burnside.report.parts import Report
 from burnside.report.plots import Plot, plot
 from burnside.report.tables import number, plus_minus
 from burnside.runs import Results, read_results
@@ -25,9 +25,8 @@ _COLOURS = {"baseline": "#d55e00", "canonical": "#0072b2", "augment": "#009e73",
 
 
 def ring1d_part(page: Page, preset: str, report: Report, out: Path) -> None:
-    """Run the sweep of the preset, then draw and tabulate it; the committed study is shown beside it."""
+    """Draw and tabulate the sweep of the preset; the committed study is shown beside it."""
     folder = Path("runs") / "ring1d" / preset
-    run_sweep(Ring1D(), preset, folder, report)
     page.text(
         "DQN on the ring of App. C. A run has converged at the first episode at which the mean return of its last 100 "
         "training episodes reaches 95 % of the exact expected optimal return. Runs that never do are censored: they "

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from burnside.experiments.ring3d import PAPER, Ring3D, Setting
+from burnside.experiments.ring3d import PAPER, Setting
 from burnside.experiments.ring3d.analysis import circling, curves, table
 from burnside.experiments.ring3d.config import ALGORITHMS
 from burnside.report.page import Page
-from burnside.report.parts import Report, run_sweep
+from burnside.report.parts import Report
 from burnside.report.plots import Plot, plot
 from burnside.report.tables import number, plus_minus
 from burnside.runs import Results, read_results
@@ -23,9 +23,8 @@ _LINES = {"pool": "-", "flatten": "--"}
 
 
 def ring3d_part(page: Page, preset: str, report: Report, out: Path) -> None:
-    """Run the sweep of the preset, then tabulate and draw it; the committed study is shown beside it."""
+    """Tabulate and draw the sweep of the preset; the committed study is shown beside it."""
     folder = Path("runs") / "ring3d" / preset
-    run_sweep(Ring3D(), preset, folder, report)
     page.text(
         "DQN and PPO on the 3D game of App. C, N = 5. The paper gives one number per condition and neither the "
         "algorithm nor how the policy was played, so greedy and sampled play of both are shown. 'pool' is the paper's "

@@ -6,11 +6,10 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
-from burnside.experiments.robot import Robot
 from burnside.experiments.robot.analysis import Curve, finetune_curves, table, training_curves
 from burnside.experiments.robot.config import ARMS
 from burnside.report.page import Page
-from burnside.report.parts import Report, run_sweep
+from burnside.report.parts import Report
 from burnside.report.plots import Plot, plot
 from burnside.runs import Results, read_results
 from burnside.runs.results import committed
@@ -35,7 +34,7 @@ def has_simulator() -> bool:
 
 
 def robot_part(page: Page, preset: str, report: Report, out: Path) -> None:
-    """Run the sweep of the preset where the simulator is installed, then tabulate and draw it, and the study."""
+    """Tabulate and draw the sweep of the preset, which needs the simulator, and the committed study."""
     page.text(
         "Two manipulation tasks on MuJoCo with a Panda arm: imitation of scripted demonstrations by flow matching, "
         "then PPO over the denoising chain. Observations and whole chunks of actions are in the frame of the world, "
@@ -45,7 +44,6 @@ def robot_part(page: Page, preset: str, report: Report, out: Path) -> None:
     )
     if has_simulator():
         folder = Path("runs") / "robot" / preset
-        run_sweep(Robot(), preset, folder, report)
         show(page, folder, f"This machine, preset '{preset}': burnside sweep robot --preset {preset}", out)
     else:
         page.text(

@@ -79,34 +79,6 @@ def _section(claim: Claim) -> str:
     return "Abstract"
 
 
-_CSS = """
-.verdicts{display:flex;flex-wrap:wrap;gap:.4rem;margin:.4rem 0 .8rem;padding:0;list-style:none}
-.verdicts button{font:inherit;font-size:.85rem;padding:.25rem .6rem;border:1px solid currentColor;border-radius:1rem;
-background:none;color:inherit;cursor:pointer}
-.verdicts button[aria-pressed=false]{opacity:.45;text-decoration:line-through}
-.axis{margin:.8rem 0 0;font-weight:600}
-.claims{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,27rem),1fr));gap:1rem 1.5rem}
-.claim{--v:var(--light);border-left:4px solid var(--v);padding:.15rem 0 .15rem .8rem;break-inside:avoid;min-width:0}
-.claim[hidden]{display:none}
-.claim p{margin:.25rem 0}
-.claim blockquote{margin:.25rem 0;font-style:italic}
-.claim .about{font-size:.85rem;opacity:.8}
-.claim code{overflow-wrap:anywhere}
-.claim .badge{font-weight:600;color:var(--v)}
-@media (prefers-color-scheme:dark){.claim{--v:var(--dark)}}
-@media print{.verdicts,.axis{display:none}.claims{display:block}.claim,.claim[hidden]{display:block;margin:.9rem 0}}
-"""
-
-_JS = """
-(function(){var buttons=document.querySelectorAll('.verdicts button');
-function show(){var off={};buttons.forEach(function(b){
-if(b.getAttribute('aria-pressed')!=='true')off[b.dataset.axis+' '+b.dataset.name]=true;});
-document.querySelectorAll('.claim').forEach(function(c){
-c.hidden=!!(off['status '+c.dataset.status]||off['ours '+c.dataset.ours]);});}
-buttons.forEach(function(b){b.addEventListener('click',function(){
-b.setAttribute('aria-pressed',b.getAttribute('aria-pressed')!=='true');show();});});})();
-"""
-
 #: Light and dark colour of each status; the words stand beside it, so that nothing rests on colour alone.
 _COLOURS = {
     "correct": ("#00664a", "#5fd3ae"),
@@ -120,8 +92,7 @@ _COLOURS = {
 
 def ledger_section(page: Page, claims: Sequence[Claim]) -> Page:
     """Add the ledger as a section: a button per status and per outcome, then one block per claim."""
-    page.style(_CSS).script(_JS)
-    page.section("What the paper claims, and what was found", id="claims")
+    page.use("claims").section("What the paper claims, and what was found", id="claims")
     page.text(
         f"{len(claims)} sentences of the paper, one block each. A block says two things: what is true of the paper's "
         "sentence, and what was done about it here. What was not run at a scale that could decide it is 'not decided "
