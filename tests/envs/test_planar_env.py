@@ -12,7 +12,6 @@ from gymnasium.vector import AutoresetMode
 
 import burnside.envs  # noqa: F401
 from burnside.canonical import AugmentedEnv, CanonicalEnv, check_symmetry
-from burnside.canonical.symmetry import as_symmetry
 from burnside.cli.check import Check
 from burnside.envs.planar import PlanarSpec, expert, reset
 from burnside.envs.planar.core import PlanarState
@@ -20,6 +19,7 @@ from burnside.envs.planar.env import PlanarEnv, PlanarVectorEnv, VelocitySpace
 from burnside.envs.planar.render import draw_rgb, film, write_video
 from burnside.envs.planar.symmetry import Motion, motions_of
 from burnside.errors import InvalidAction, InvalidParameter
+from burnside.symmetry.declaration import as_symmetry
 
 IDS = ["burnside/PlanarPush-v0", "burnside/PlanarStack-v0"]
 FULL = (1.0, 3.0)

@@ -17,10 +17,10 @@ import numpy as np
 from burnside._random import Stream, randint
 from burnside._types import AnyArray, IntArray
 from burnside.canonical.base import Canonicalizer, tree_map
-from burnside.canonical.symmetry import EnvSymmetry, as_symmetry
 from burnside.envs.batched import BatchedEnv, BatchStep, Box, Discrete, State
 from burnside.envs.ring.scenes import RingScenes
 from burnside.errors import InvalidParameter, UnknownName
+from burnside.symmetry.declaration import EnvSymmetry, as_symmetry
 
 __all__ = ["AugmentedBatch", "CanonicalBatch", "form_of", "with_arm"]
 

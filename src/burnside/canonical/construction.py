@@ -12,9 +12,9 @@ import numpy as np
 
 from burnside.canonical.base import Canonicalizer
 from burnside.canonical.checking import EnvVerdict, check_symmetry
-from burnside.canonical.symmetry import EnvSymmetry, as_symmetry
 from burnside.envs.ring.core import RingSpec
 from burnside.errors import InvalidParameter, NotVerified
+from burnside.symmetry.declaration import EnvSymmetry, as_symmetry
 
 __all__ = ["check_at_construction"]
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from burnside.canonical.base import Canonicalizer
-from burnside.canonical.symmetry import EnvSymmetry
 from burnside.errors import BurnsideError, InvalidParameter
+from burnside.symmetry.declaration import EnvSymmetry
 
 __all__ = ["GuardedForm", "guarded", "theirs"]
 

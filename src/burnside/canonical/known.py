@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from burnside.canonical.symmetry import EnvSymmetry
 from burnside.envs.ring.core import RingSpec, RingState
 from burnside.envs.ring.symmetry import RollToGoal, translate
 from burnside.errors import InvalidParameter
 from burnside.groups import Action, Group
+from burnside.symmetry.declaration import EnvSymmetry
 from burnside.symmetry.smallest import SignFlip
 
 __all__ = ["cartpole_reflection", "frozenlake_transposition", "ring_translations"]

@@ -18,8 +18,8 @@ from burnside.canonical.checking.canonicity import acts_as_group
 from burnside.canonical.checking.tolerance import Ruler
 from burnside.canonical.construction import check_at_construction
 from burnside.canonical.guard import GuardedForm, guarded
-from burnside.canonical.symmetry import EnvSymmetry, as_symmetry
 from burnside.errors import InvalidAction, InvalidParameter, MissingExtra
+from burnside.symmetry.declaration import EnvSymmetry, as_symmetry
 
 try:
     import gymnasium as gym

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,14 +23,9 @@ __all__ = ["Sweep", "Table", "experiments"]
 
 def experiments() -> Mapping[str, Experiment]:
     """The registry: ``EXPERIMENTS`` of ``burnside.experiments.registry``."""
-    try:
-        registry = importlib.import_module("burnside.experiments.registry")
-    except ModuleNotFoundError as error:
-        if error.name != "burnside.experiments.registry":
-            raise
-        return {}
-    found: Mapping[str, Experiment] = registry.EXPERIMENTS
-    return found
+    from burnside.experiments.registry import EXPERIMENTS  # it imports every experiment
+
+    return EXPERIMENTS
 
 
 def find(name: str) -> Experiment:
