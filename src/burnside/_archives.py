@@ -92,7 +92,7 @@ class Archive:
         return f"{name}.npy" in self._members
 
     def text(self, member: str, limit: int) -> bytes:
-        """The bytes of a member that is no array."""
+        """The bytes of a member that is not an array."""
         info = self._info(member)
         if info.file_size > limit:
             raise self._damaged(f"{member} has {size_words(info.file_size)}")
@@ -150,7 +150,7 @@ class Archive:
             wide = magic[6:7] in (b"\x02", b"\x03")
             length = int.from_bytes(entry.read(4 if wide else 2), "little")
             if magic[:6] != npy.MAGIC_PREFIX or magic[6:7] not in b"\x01\x02\x03" or length > _LONGEST_HEADER:
-                raise ValueError(f"{name} is no array")
+                raise ValueError(f"{name} is not an array")
             text = entry.read(length)
             if _OBJECTS.search(text):
                 raise _Pickled
@@ -184,7 +184,7 @@ class Archive:
 
 
 def _check_content(name: str, content: AnyArray, dtype: np.dtype[Any]) -> None:
-    """Refuse bytes that are no truth value or no character: numpy would take them and fail later, or not at all."""
+    """Refuse bytes that are not a truth value or a character: numpy would take them and fail later, or never."""
     if dtype.kind == "b" and content.max() > 1:
         raise ValueError(f"{name} holds other values than true and false")
     if dtype.kind == "U":

@@ -99,7 +99,7 @@ def read_text(path: str | Path, limit: int = LARGEST_TEXT) -> str:
     try:
         return read_bytes(path, limit).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise DamagedFile(f"cannot read {path}: it is no text in UTF-8 (byte {error.start})") from None
+        raise DamagedFile(f"cannot read {path}: it is not text in UTF-8 (byte {error.start})") from None
 
 
 def read_json(path: str | Path, limit: int = LARGEST_TEXT) -> Any:

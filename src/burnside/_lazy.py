@@ -26,7 +26,7 @@ def homes(package: str) -> dict[str, str]:
     'burnside.report.page'
     """
     module = sys.modules.get(package) or importlib.import_module(package)
-    # Not `loader.get_source`, which imports the tokenizer: `import burnside` shall stay quick.
+    # Not `loader.get_source`, which imports the tokenizer: `import burnside` stays quick.
     source: str = module.__loader__.get_data(module.__file__).decode()  # type: ignore[union-attr]
     found = {}
     for line in source.splitlines():

@@ -260,7 +260,7 @@ def test_bad_input() -> None:
             check_symmetry("CartPole-v1", CART, **({"samples": 20} | options))
     with pytest.raises(InvalidParameter, match="vector environment"):
         check_symmetry(gym.make_vec("CartPole-v1", num_envs=2), CART)
-    with pytest.raises(InvalidParameter, match="no cyclic game"):
+    with pytest.raises(InvalidParameter, match="not a cyclic game"):
         known.translations_of(gym.make("CartPole-v1"))
 
 

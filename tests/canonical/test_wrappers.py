@@ -121,7 +121,7 @@ def test_optimal_play_through_the_form_is_optimal_outside() -> None:
 def test_errors() -> None:
     with pytest.raises(InvalidParameter, match="declares no canonical form"):
         CanonicalEnv(gym.make("CartPole-v1"))
-    with pytest.raises(InvalidParameter, match="no canonicalizer"):
+    with pytest.raises(InvalidParameter, match="not a canonicalizer"):
         CanonicalEnv(gym.make("CartPole-v1"), lambda x: (x, 0))
     with pytest.raises(InvalidAction, match="before reset"):
         CanonicalEnv(Clock(), form()).step(0)

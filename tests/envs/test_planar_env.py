@@ -140,7 +140,7 @@ def test_declarations_fit() -> None:
     env = gym.make(IDS[0])
     assert as_symmetry(env.unwrapped.symmetry).name == "SE(2)"
     assert motions_of(env).spec == env.unwrapped.planar
-    with pytest.raises(InvalidParameter, match="no planar task"):
+    with pytest.raises(InvalidParameter, match="not a planar task"):
         motions_of(gym.make("CartPole-v1"))
     for g in env.unwrapped.symmetry.elements[:5]:
         assert np.allclose(g.inverse.matrix @ g.matrix, np.eye(3), atol=1e-14)

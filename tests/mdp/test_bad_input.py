@@ -150,7 +150,7 @@ def test_too_many_states() -> None:
 S, Q = [[1, 0]], [[2, 3, 0, 1]]  # swapping heads and tails
 
 SYMMETRIES: dict[str, tuple[Callable[[], Any], str]] = {
-    "not a permutation": (lambda: Symmetry([[0, 0]], Q), "no permutation"),
+    "not a permutation": (lambda: Symmetry([[0, 0]], Q), "not a permutation"),
     "out of range": (lambda: Symmetry([[0, 2]], Q), "outside 0..1"),
     "negative": (lambda: Symmetry([[0, -1]], Q), "outside"),
     "pairs not a permutation": (lambda: Symmetry(S, [[2, 2, 0, 1]]), "on_pairs"),

@@ -286,7 +286,7 @@ def test_the_sum_of_all_arrays_is_bounded(tmp_path: Path, monkeypatch: pytest.Mo
         (b"{'descr': '<f3', 'fortran_order': False, 'shape': (36,), }", "unknown type"),
         (b"{'descr': '<U999999999999', 'fortran_order': False, 'shape': (36,), }", "damaged"),
         (b"(" * 9000, "plain numbers"),
-        (b" " * 20_000, "no array"),
+        (b" " * 20_000, "not an array"),
         (b"", "plain numbers"),
     ],
 )

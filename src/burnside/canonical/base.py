@@ -98,7 +98,7 @@ def leaves(x: Any) -> list[Any]:
 
 
 def structure(x: Any, values: bool = False) -> Hashable:
-    """What is left of an observation without its numbers; with ``values``, that which is no number is kept.
+    """What is left of an observation without its numbers; with ``values``, what is not a number is kept.
 
     >>> structure({"b": 1, "a": [2, 3]}) == structure({"a": np.zeros(2), "b": 7.0})
     True

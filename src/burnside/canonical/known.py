@@ -92,5 +92,5 @@ def translations_of(env: Any) -> EnvSymmetry:
     """The translations of a given ring environment of any size, for ``burnside check``."""
     ring = getattr(env.unwrapped, "ring", None)
     if not isinstance(ring, RingSpec):
-        raise InvalidParameter(f"{env} is no cyclic game: these translations are those of burnside/Ring1D-v0 and 3D")
+        raise InvalidParameter(f"{env} is not a cyclic game: these translations are those of burnside/Ring1D-v0 and 3D")
     return ring_translations(ring.n, ring.d)

@@ -49,7 +49,7 @@ def _declared(env: Any, canonicalizer: Any) -> Canonicalizer:
         canonicalizer = symmetry.canonicalizer
     if not isinstance(canonicalizer, Canonicalizer):
         raise InvalidParameter(
-            f"a {type(canonicalizer).__name__} is no canonicalizer: it must be callable and have act and undo "
+            f"a {type(canonicalizer).__name__} is not a canonicalizer: it must be callable and have act and undo "
             "(see burnside.canonical.Canonicalizer)"
         )
     _fits_actions(getattr(env, "single_action_space", env.action_space), canonicalizer)

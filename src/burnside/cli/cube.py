@@ -123,7 +123,7 @@ def _print(found: list[CubeAudit]) -> None:
     grid.add_row("order of the group", *(str(each.group.order) for each in found))
     grid.add_row("goal", *(each.spec.goal for each in found))
     grid.add_row("verified", *(_verdict(each) for each in found))
-    grid.add_row("  at most so many fail, at 99 %", *(f"{each.verdict.failure_rate:.2%}" for each in found))
+    grid.add_row("  failure rate, at most (99 %)", *(f"{each.verdict.failure_rate:.2%}" for each in found))
     grid.add_row("turns go to turns in all states", *("yes" if each.everywhere else "NO" for each in found))
     grid.add_row("exact factor", *(number(each.factor) for each in found))
     console.print(grid)

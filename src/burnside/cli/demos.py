@@ -16,7 +16,7 @@ __all__ = ["Demos"]
 
 @dataclass(frozen=True)
 class Demos:
-    """Write demonstrations of a manipulation task to an HDF5 file; a stopped command goes on where it was."""
+    """Write demonstrations of a manipulation task to an HDF5 file; a stopped command resumes where it stopped."""
 
     task: Annotated[Literal["stack-three", "nut-assembly"], tyro.conf.Positional]
     """Which task."""

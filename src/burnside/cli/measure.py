@@ -44,7 +44,7 @@ class Measure(SymmetryOptions):
     workers: int = 2
     """Threads."""
     runs: Path = Path("runs/measure")
-    """Folder that keeps finished runs; the same command goes on where it was stopped."""
+    """Folder that keeps finished runs; the same command resumes where it stopped."""
     fresh: bool = False
     """Ignore and do not write kept runs."""
     json: bool = False

@@ -37,7 +37,7 @@ class ModelOptions:
     param: tuple[str, ...] = ()
     """Further parameters of the model, as name=value; for a Gymnasium id, arguments of its constructor."""
     terminal_actions: bool = False
-    """Gymnasium ids only: count the actions that the table lists for terminal states, though nobody ever acts there."""
+    """Gymnasium ids only: count the actions that the table lists for terminal states, where none is ever taken."""
 
     def load_model(self) -> TabularMDP | GraphMDP:
         """The model that the options name."""

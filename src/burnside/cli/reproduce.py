@@ -23,7 +23,7 @@ __all__ = ["Reproduce"]
 
 @dataclass(frozen=True)
 class Reproduce:
-    """Run the paper on this machine and write one HTML report; a stopped run goes on where it was."""
+    """Run the paper on this machine and write one HTML report; a stopped run resumes where it stopped."""
 
     preset: Preset = "laptop"
     """How much to run: smoke (seconds), laptop (minutes), study (hours), paper (the paper's full scale)."""
@@ -63,7 +63,7 @@ class Reproduce:
         for name, why in outcome.failed.items():
             print_problem(f"{name} failed", why)
         if outcome.left:
-            console.print(f"stopped; left: {', '.join(outcome.left)}; the same command goes on from here")
+            console.print(f"stopped; left: {', '.join(outcome.left)}; the same command resumes from here")
         console.print(styled(f"the report is in {outcome.path}"), soft_wrap=True)
         return outcome.exit_code
 

@@ -38,7 +38,7 @@ def find(name: str) -> Experiment:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Run an experiment: what has finished is kept, what was interrupted goes on where it was."""
+    """Run an experiment: what has finished is kept, what was interrupted resumes where it stopped."""
 
     experiment: Annotated[str, tyro.conf.Positional]
     """Name of the experiment, such as ring1d."""
@@ -92,7 +92,7 @@ class Sweep:
             where = folder / "cells" / name / "failed.txt"
             print_problem("failed", f"{why} ({where})")
         if outcome.left:
-            output().print("stopped; the same command goes on from here")
+            output().print("stopped; the same command resumes from here")
         elif outcome.ok:
             output().print(styled(f"the table: burnside table {self.experiment} --runs {folder}"), soft_wrap=True)
 

@@ -17,7 +17,7 @@ __all__ = ["Train"]
 
 @dataclass(frozen=True)
 class TrainCube:
-    """Train a value network for a cube, by value iteration or on exact distances; a stopped run goes on."""
+    """Train a value network for a cube, by value iteration or on exact distances; a stopped run resumes."""
 
     out: Annotated[Path, tyro.conf.Positional]
     """File of the network, such as cube3.safetensors."""
@@ -115,7 +115,7 @@ class TrainCube:
 
 @dataclass(frozen=True)
 class Train:
-    """Train one network and keep it in a file; a stopped run goes on."""
+    """Train one network and keep it in a file; a stopped run resumes."""
 
     what: Annotated[
         Annotated[TrainCube, tyro.conf.subcommand(name="cube", prefix_name=False)]

@@ -17,7 +17,7 @@ __all__ = ["TrainRobot"]
 
 @dataclass(frozen=True)
 class TrainRobot:
-    """Train a flow policy for a manipulation task: imitation, then PPO over its denoising chain; a stopped run goes on.
+    """Train a flow policy for a manipulation task: imitation, then PPO over its denoising chain; a stopped run resumes.
 
     The folder holds imitated.safetensors, finetuned.safetensors, a result of each stage in JSON, and checkpoints.
     """
@@ -25,7 +25,7 @@ class TrainRobot:
     task: Literal["stack-three", "nut-assembly"] = "stack-three"
     """Which task."""
     stage: Literal["imitate", "finetune"] = "imitate"
-    """imitate: learn from demonstrations. finetune: go on with PPO from the policy that imitation left there."""
+    """imitate: learn from demonstrations. finetune: continue with PPO from the policy that imitation left there."""
     frame: Literal["world", "base", "azimuth", "relative", "upright", "gripper"] = "gripper"
     """Of observations and actions: the world's, the base's (a control), or the hand's, wholly or in part."""
     preset: PresetName = "laptop"
@@ -137,9 +137,9 @@ class TrainRobot:
         before = self._before(folder)
         why = gate_says(before["successes"] / before["scenes"])
         if why is not None:
-            error_console().print(f"{why}{' (going on: --anyway)' if self.anyway else ''}", soft_wrap=True)
+            error_console().print(f"{why}{' (continuing: --anyway)' if self.anyway else ''}", soft_wrap=True)
             if not self.anyway:
-                error_console().print("--anyway fine-tunes all the same")
+                error_console().print("--anyway fine-tunes regardless")
                 return 1
         policy = load_policy(path, expect=recipe.policy, device=device)
         with progress(f"fine-tuning, {self.task}, {self.frame}") as update:
@@ -167,7 +167,7 @@ class TrainRobot:
             task, frame = found["task"], found["frame"]
             before = {"successes": int(found["successes"]), "scenes": int(found["scenes"])}
             if not 0 <= before["successes"] <= before["scenes"] or not before["scenes"]:
-                raise DamagedFile("its counts are none")
+                raise DamagedFile("its counts are not numbers")
         except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
             raise UnreadableFile(
                 f"{path} cannot be read ({type(error).__name__}): run the stage imitate again"

@@ -3,7 +3,7 @@
 An environment keeps its state to itself, so a scene is described by what led to it: the seed of its reset and the
 actions since. That is a plain array, which a checkpoint can hold. After resuming, the actions are played again from the
 seeded reset; if the observation that comes out differs from the one that was seen, the environment is not a function of
-its seed and the run refuses to go on. So episode e of seed s is the same alone, among others, and after resuming.
+its seed and the run stops with an error. So episode e of seed s is the same alone, among others, and after resuming.
 """
 
 from __future__ import annotations

@@ -322,7 +322,7 @@ class Action(Orbits):
         if order * orbit.size != group.order:
             raise InvalidAction(
                 f"the orbit of {i} has {orbit.size} points, which does not divide the order {group.order} of"
-                f" {group.name}: these images are no action; build it with check=True"
+                f" {group.name}: these images are not an action; build it with check=True"
             )
         gens = np.empty((0, d), dtype=np.int64)
         if order > 1:

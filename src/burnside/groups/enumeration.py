@@ -36,7 +36,7 @@ class Enumeration:
         return self.elements.shape[0]
 
     def lookup(self, rows: IntArray) -> IntArray:
-        """The index of every row, -1 where it is no element. O(degree) per row."""
+        """The index of every row, -1 where it is not an element. O(degree) per row."""
         from burnside.groups import _kernels
 
         out = np.empty(rows.shape[0], dtype=np.int64)

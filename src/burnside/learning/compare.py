@@ -27,7 +27,7 @@ Progress = Callable[[float, int], object]
 
 
 class Archive(Protocol):
-    """Where finished runs are kept, so that an interrupted comparison goes on where it was."""
+    """Where finished runs are kept, so that an interrupted comparison resumes where it stopped."""
 
     def load(self, seed: int, stream: int) -> Run | None:
         """The finished run, or None."""

@@ -163,7 +163,7 @@ Learner = UBEV | UCBVI | UCFH
 
 
 def practical(pairs: int) -> UBEV:
-    """The setting of UBEV that measures a model with so many pairs in seconds: heuristic width, smaller c if large.
+    """The setting of UBEV that measures a model with this many pairs in seconds: heuristic width, smaller c if large.
 
     With the provable width the ring of 10 cells (400 pairs) takes 10⁵ mistakes, thirty times as many, and the ratio
     of M to M̄ is much the same.

@@ -148,7 +148,7 @@ class Run:
         kinds |= {"capped": bool, "settled": bool, "seed": int, "stream": int, "guarantee": (str, type(None))}
         wrong = [key for key, kind in kinds.items() if not isinstance(plain[key], kind)]
         if wrong or run.gaps.ndim != 1 or run.gaps.shape != run.lengths.shape or (run.lengths < 0).any():
-            raise InvalidParameter("this is no run: a value has another type, or gaps and lengths do not fit")
+            raise InvalidParameter("this is not a run: a value has another type, or gaps and lengths do not fit")
         return run
 
     def to_dict(self, *, gaps: bool = False) -> dict[str, Any]:

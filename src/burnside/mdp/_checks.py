@@ -15,7 +15,7 @@ __all__ = ["needs_room", "needs_table", "whole"]
 
 
 def needs_table(model: object, what: str) -> None:
-    """Refuse what is no table.
+    """Refuse what is not a table.
 
     >>> needs_table("ring", "solve")
     Traceback (most recent call last):

@@ -152,7 +152,7 @@ def from_gym(
     """From a Gymnasium toy-text environment (anything with a ``P[s][a] = [(prob, next, reward, terminated), …]``).
 
     A state that is entered only when the episode ends is *terminal* here: no learner ever acts in it, so the actions
-    that the table lists for it (FrozenLake's holes and goal have four each) are no pairs. Where a transition ends the
+    that the table lists for it (FrozenLake's holes and goal have four each) are not pairs. Where a transition ends the
     episode in a state that can also be entered without ending it, as in Taxi, it leads to one further terminal state,
     ``end``, instead. States keep their numbers. The horizon defaults to the environment's time limit, and to 100 where
     it has none. A wrapper that may change rewards, observations or actions is refused: the table does not know of it.

@@ -34,7 +34,7 @@ from burnside.mdp.verify import TOLERANCE, verify
 
 __all__ = ["discover"]
 
-#: Up to so many terminal states that nothing leads to, the order is computed: it has their factorial.
+#: Up to this many terminal states that nothing leads to, the order is computed: it has their factorial.
 _MOST_LONELY = 10_000
 
 #: Called with (components done, components in all).

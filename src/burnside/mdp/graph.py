@@ -29,7 +29,7 @@ class GraphMDP:
         step: ``step(x, q, v)`` → ``[(probability, (x', q')), …]``; left out, the agent moves to ``v`` and x stays.
         reward: ``reward(x, q, v)`` → mean reward of choosing ``v``.
         H: horizon.
-        counts: labels that occur exactly so many times (the game has exactly one goal, say).
+        counts: labels that occur exactly this many times (the game has exactly one goal, say).
         starts: states to enumerate from; all states if left out.
         p0: probability of each initial state; uniform over ``starts`` if left out.
         successors: ``C``, the largest number of outcomes of ``step`` (1 without one).
@@ -111,7 +111,7 @@ class GraphMDP:
         return self._labellings(self.n_vertices) * self.n_edges
 
     def _labellings(self, cells: int) -> int:
-        """Labellings of so many cells that respect ``counts``."""
+        """Labellings of this many cells that respect ``counts``."""
         total, left = 1, cells
         for count in self.counts.values():
             total *= math.comb(left, count)
@@ -309,8 +309,8 @@ class GraphMDP:
                 q = int(np.argmax(off))
                 v = next((int(v) for v in self.neighbours[q] if g[v] not in self.neighbours[g[q]]), q)
                 raise InvalidAction(
-                    f"generator {j} of {symmetry.name} maps the edge ({q}, {v}) to ({g[q]}, {g[v]}), which is no edge: "
-                    f"it is no automorphism of the graph"
+                    f"generator {j} of {symmetry.name} maps the edge ({q}, {v}) to ({g[q]}, {g[v]}), which is not an "
+                    f"edge: it is not an automorphism of the graph"
                 )
 
     def _burnside(self, symmetry: VertexSymmetry) -> tuple[int, int]:

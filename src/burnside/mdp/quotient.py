@@ -126,7 +126,7 @@ def quotient(
         if not verdict.ok:
             raise NotVerified(
                 f"{symmetry.name} is not a symmetry of {mdp.name}: {verdict.counterexample}; "
-                f"pass trust=True (in burnside audit: --trust) to go on with the group-averaged MDP all the same"
+                f"pass trust=True (in burnside audit: --trust) to use the group-averaged MDP anyway"
             )
     else:
         _check_pairs_follow_states(mdp, symmetry)

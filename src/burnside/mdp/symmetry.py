@@ -163,7 +163,7 @@ class Symmetry:
 
         >>> from burnside.mdp import TabularMDP, discover
         >>> from burnside.mdp.reach import reachable
-        >>> walk = TabularMDP.from_gym("CliffWalking-v1")         # whoever steps on its cliff is back at the start
+        >>> walk = TabularMDP.from_gym("CliffWalking-v1")         # a step on its cliff leads back to the start
         >>> found = discover(walk)
         >>> found.order, found.order_on(walk, reachable(walk)[walk.pair_state])
         (53747712, 8)
@@ -343,12 +343,14 @@ def _permutations(values: Any, what: str, point: str) -> AnyArray:
         low, high = int(row.min()), int(row.max())
         if low < 0 or high >= n:
             bad = high if high >= n else low
-            raise InvalidAction(f"row {j} of {what} sends a {point} to {bad}, outside 0..{n - 1}: it is no permutation")
+            raise InvalidAction(
+                f"row {j} of {what} sends a {point} to {bad}, outside 0..{n - 1}: it is not a permutation"
+            )
         hit = np.zeros(n, dtype=np.bool_)
         hit[row] = True
         if not hit.all():
             raise InvalidAction(
-                f"row {j} of {what} is no permutation: no {point} goes to {int(np.argmin(hit))}, another is hit twice"
+                f"row {j} of {what} is not a permutation: no {point} goes to {int(np.argmin(hit))}, one is hit twice"
             )
     view = array.view()
     view.flags.writeable = False

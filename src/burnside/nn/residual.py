@@ -189,7 +189,7 @@ class ResidualValue(torch.nn.Module):
 
 
 def check_widths(hidden: tuple[int, int], blocks: int) -> None:
-    """Refuse what is no network, in one sentence."""
+    """Refuse what is not a network, in one sentence."""
     if len(hidden) != 2 or min(hidden) < 1 or blocks < 0:
         raise InvalidParameter(f"hidden {hidden} and blocks {blocks}: give two positive widths and 0 or more blocks")
 

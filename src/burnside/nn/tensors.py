@@ -1,7 +1,7 @@
 """Networks in files: safetensors, read without trusting them.
 
 The header says which tensors there are, and what they are for. It is checked against the size of the file before a
-tensor is read, and whoever makes a network from the settings in a file first compares them with the shapes in it: a
+tensor is read, and code that makes a network from the settings in a file first compares them with the shapes in it: a
 small file cannot ask for a large network.
 """
 

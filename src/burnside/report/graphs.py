@@ -142,7 +142,7 @@ def draw(
     kind = (format if format is not None else target.suffix[1:]).lower()
     if kind not in FORMATS:
         given = f"format {format!r}" if format is not None else f"the suffix {target.suffix!r} of {target.name}"
-        raise InvalidParameter(f"{given} is none that can be drawn: use svg, png or html")
+        raise InvalidParameter(f"{given} cannot be drawn: use svg, png or html")
     picture = scene(mdp, quotient, symmetry_name=symmetry_name, max_states=max_states, title=title)
     if kind == "html":
         return _fill(Page(picture.title), picture).write(target)

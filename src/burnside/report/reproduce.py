@@ -119,8 +119,8 @@ def reproduce(
 ) -> Outcome:
     """Run the parts and write ``out/index.html``.
 
-    A part that fails is shown as failed and the others still run. Ctrl-C stops after a checkpoint; the same call goes
-    on from there.
+    A part that fails is shown as failed and the others still run. Ctrl-C stops after a checkpoint; the same call
+    resumes from there.
 
     Args:
         out: folder of the report.
@@ -194,7 +194,7 @@ def _write(page: Page, states: Sequence[PartState], path: Path) -> None:
     shown = copy.deepcopy(page)
     for state in states:
         if state.status == "waiting":
-            shown.section(PARTS[state.name].title, id=state.name).text("Not run yet: the same command goes on here.")
+            shown.section(PARTS[state.name].title, id=state.name).text("Not run yet: the same command runs it.")
     shown.write(path)
 
 

@@ -87,7 +87,7 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
             page.text(
                 f"N = {row['n']}, {row['condition']}: the training return falls by {-row['late_change']:.1f} (95 %: "
                 f"{-high:.1f} to {-low:.1f}) from the fifth tenth of the budget to the last. Training makes it worse, "
-                f"so its censored runs are no measure of the samples it needs."
+                f"so its censored runs do not measure the samples it needs."
             )
     for condition in ("baseline", "canonical"):
         slope = growth(results, condition)
@@ -212,7 +212,7 @@ def curves_plot(results: Results, suffix: str = "", window: int = 100) -> Plot:
 
 
 def returns_plot(results: Results, suffix: str = "", only: Sequence[int] = ()) -> Plot:
-    """Does training go on to help? The return in each tenth of the budget, on a linear axis, with 95 % bands.
+    """Does further training help? The return in each tenth of the budget, on a linear axis, with 95 % bands.
 
     Args:
         results: of the sweep.

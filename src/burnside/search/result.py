@@ -161,7 +161,7 @@ def finished(
     evaluator: Evaluator,
     end: tuple[float, AnyArray] | None = None,
 ) -> SearchResult:
-    """The result of a search; ``end`` is the heuristic and the state at the end of the moves if that is no goal."""
+    """The result of a search; ``end`` is the heuristic and the state at the end of the moves if that is not a goal."""
     path = tuple(int(m) for m in moves)
     text = puzzle.format(path)
     partial = None if end is None else Partial(path, text, float(end[0]), np.array(end[1]))

@@ -57,7 +57,7 @@ class Audit:
     """The result of :func:`audit`; :meth:`to_dict` gives the JSON of ``burnside audit --json``.
 
     ``group_order`` is the order of the group. ``acting_order`` is the number of different permutations that it makes of
-    the pairs an episode can reach and of their images: what moves other pairs only saves nobody anything.
+    the pairs an episode can reach and of their images: what moves only other pairs saves nothing.
     """
 
     model: str
@@ -199,7 +199,7 @@ def audit(
         eps, delta: accuracy and confidence of the bounds. ``eps`` is in units of reward; the explicit-constant bound
             and the lower bound divide it by the range of the rewards, as their source needs rewards in [0, 1] (without
             a known range there are none), the paper's formula and the leading term take it as it is.
-        trust: go on with a symmetry that does not hold: the group-averaged MDP is then audited, nothing counts as
+        trust: accept a symmetry that does not hold: the group-averaged MDP is then audited, nothing counts as
             attainable, and ``why`` says how far the model is from it.
 
     >>> from burnside.mdp import zoo
@@ -308,7 +308,7 @@ def paper_factor(mdp: TabularMDP, symmetry: Symmetry, reduced: Quotient) -> Pape
     """``|G_S|·|G_A|·|G_C|`` of Prop. 1 and Thm. 1 where it is defined, and its average form elsewhere."""
     successors = reduced.reduction.successor_factor
     permutations = symmetry.action_permutations(mdp)
-    acting = ~mdp.terminal  # orbits of the others are no orbits of pairs
+    acting = ~mdp.terminal  # orbits of the others are not orbits of pairs
     state_size = _common_size(symmetry.state_orbits[acting])
     if permutations is None:
         why = "the paper's formula is undefined: the relabelling of actions depends on the state"
@@ -380,7 +380,7 @@ def _audit_orbits(game: GraphMDP, symmetry: VertexSymmetry, eps: float, delta: f
     if not verdict.ok and not trust:
         raise NotVerified(
             f"{symmetry.name} is not a symmetry of {game.name}: {verdict.counterexample}; pass trust=True (in burnside "
-            f"audit: --trust) to count its orbits all the same"
+            f"audit: --trust) to count its orbits anyway"
         )
     orbits = game.orbits(symmetry)
     size = Size(orbits.states, orbits.pairs, orbits.successors)

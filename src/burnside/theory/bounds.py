@@ -239,7 +239,7 @@ def theorem1(
 
     The factors are the average orbit sizes |S|/|S̄| and |A|/|A/G|, and C/C̄. The value never exceeds `lemma1`
     at the joint orbits, and falls below it when an element moves states and actions together: the formula
-    then divides twice by the same group. C is no part of the optimal rate, so |G_C| is no statistical gain.
+    then divides twice by the same group. C is not part of the optimal rate, so |G_C| is not a statistical gain.
 
     The paper's Fig. 2, where C·|S×A| = 64 becomes 8 (it needs a group of order 4: under the drawn Z₂ alone
     8 joint pairs remain, not 4):
@@ -324,7 +324,7 @@ def theorem2_as_stated(
 
 
 def eps_at(size: Size, horizon: int, episodes: float, delta: float) -> float:
-    """The ε that `leading` guarantees after so many episodes: H·√(C·pairs·ln(1/δ)/K), its inverse in ε.
+    """The ε that `leading` guarantees after that many episodes: H·√(C·pairs·ln(1/δ)/K), its inverse in ε.
 
     >>> round(eps_at(Size(100, 400, 2), 10, leading(Size(100, 400, 2), 10, 0.3, 0.1), 0.1), 12)
     0.3

@@ -117,7 +117,7 @@ def net(
 
 
 def _expected(radii: list[float], target: float) -> int:
-    """Centres until the radius is at its target, if it goes on falling as it did since half as many.
+    """Centres until the radius is at its target, if it keeps falling as it did since half as many.
 
     >>> _expected([1.0, 0.5, 0.5, 0.25], 0.125), _expected([1.0], 0.5), _expected([1.0, 1.0], 0.0)
     (8, 2, 1000000000000)

@@ -77,7 +77,7 @@ class CubeEnv(NumberedEnv):
             raise InvalidParameter(f"time_limit must be at least 1, got {time_limit}")
         if observation not in _OBSERVATIONS:
             raise InvalidParameter(f"observation must be one of {', '.join(_OBSERVATIONS)}, got {observation!r}")
-        _ = CubeSymmetry(self.cube, symmetry).on_moves  # refuses what is no symmetry of the turns
+        _ = CubeSymmetry(self.cube, symmetry).on_moves  # refuses what is not a symmetry of the turns
         self._least, self._most, self.time_limit = int(least), int(most), int(time_limit)
         self._symmetry, self._one_hot, self.render_mode = (
             symmetry,

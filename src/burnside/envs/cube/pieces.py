@@ -105,7 +105,7 @@ def check_states(spec: CubeSpec, states: Any) -> None:
         flat = flat[:, representatives(n)]
     centres = flat[:, 4::9]
     same = (centres[:, None] == colour_table()[:24]).all(axis=2)
-    _fail(~same.any(axis=1), lambda b: "has centres that are no rotation of a cube's")
+    _fail(~same.any(axis=1), lambda b: "has centres that are not a rotation of a cube's")
     turned = np.argmax(same, axis=1)
     if spec.goal == "fixed":
         _fail(turned != 0, lambda b: "is a turned cube, which outer turns cannot bring to the goal 'fixed'")

@@ -6,7 +6,7 @@ that can be reached are images of each other, because centres never move: it re-
 
 ``conjugation`` rotates and recolours, ``(c_g s)(g·i) = g·s(i)``. It fixes the solved cube and maps turn a to g a g⁻¹,
 so it is a symmetry for either goal: 24 elements, 48 with mirrors. ``+inverse`` adds s ↦ s⁻¹, which preserves distances
-but turns right moves into left ones: it is no symmetry of the MDP, good for values and refused for actions.
+but turns right moves into left ones: it is not a symmetry of the MDP, good for values and refused for actions.
 """
 
 from __future__ import annotations
@@ -268,7 +268,7 @@ def inverse_states(spec: CubeSpec, states: Any) -> Any:
         raise InvalidModel("stickers must be whole numbers from 0 to 5")
     source = home[seen, np.bitwise_or.reduce(1 << seen[..., together], axis=-1)]
     if (source < 0).any() or (np.sort(source, axis=-1) != np.arange(source.shape[-1])).any():
-        raise InvalidModel("these stickers are no cube: some piece is missing, there twice, or does not exist")
+        raise InvalidModel("these stickers do not make a cube: a piece is missing, occurs twice, or does not exist")
     out = (inverse_permutations(source) // small**2).astype(found.dtype)
     return _back(out if spec.n == small else out[..., collapse(spec.n)], states)
 

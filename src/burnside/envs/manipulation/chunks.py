@@ -1,6 +1,6 @@
 """The manipulation tasks in chunks: one frame, fixed at the latest observation, for a history and a whole chunk.
 
-The state of a scene is that of its simulator, as plain arrays: a checkpoint holds it, so a resumed run goes on in the
+The state of a scene is that of its simulator, as plain arrays: a checkpoint holds it, so a resumed run continues in the
 middle of its episodes, to the same bits, whatever the number of processes that play.
 """
 

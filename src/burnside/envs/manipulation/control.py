@@ -99,7 +99,7 @@ def torques(
     """Write the torques of the seven arm joints into ``out[:7]``. The arm's joints are the first of the model.
 
     Args:
-        goal: position the grip site shall have.
+        goal: position the grip site should reach.
         goal_rotation: its rotation matrix (3 × 3).
         posture: joint angles to which the null space pulls.
         site_position: where the grip site is.

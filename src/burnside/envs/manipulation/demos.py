@@ -177,7 +177,7 @@ def read_demonstrations(path: str | Path, limit: int | None = None) -> Demonstra
 
     Args:
         path: the file.
-        limit: read at most so many.
+        limit: read at most this many.
     """
     h5py = _h5py()
     where = Path(path)
@@ -254,7 +254,7 @@ class _Arrays:
         return _member(self.path, self.group, name) is not None
 
     def get(self, name: str, *widths: int, axes: int = 2) -> FloatArray:
-        """An array with so many axes, of which the first are the steps and the last has one of these widths."""
+        """An array with this many axes, of which the first are the steps and the last has one of these widths."""
         found = _member(self.path, self.group, name)
         where = f"{self.path}: {self.group.name}/{name}"
         if found is None:

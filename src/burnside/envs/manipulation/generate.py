@@ -1,7 +1,7 @@
 """Making demonstrations: experts play scenes, successes are kept; nothing that was finished is ever lost.
 
 Every attempt is written to a small file of its own beside the target (``FILE.parts/``) before the next begins, whole or
-not at all. The same command therefore goes on where it was stopped; at the end the first ``count`` successes in the
+not at all. The same command therefore resumes where it stopped; at the end the first ``count`` successes in the
 order of their seeds become one file, whatever the number of workers.
 """
 
@@ -133,7 +133,7 @@ def generate(
     progress: Callable[[int, int, int], None] | None = None,
     keep_parts: bool = False,
 ) -> Generated:
-    """Write a file with ``count`` demonstrations; run again after an interruption, it goes on.
+    """Write a file with ``count`` demonstrations; after an interruption, the same call resumes.
 
     Args:
         task: what to demonstrate.

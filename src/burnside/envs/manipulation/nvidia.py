@@ -62,7 +62,7 @@ def nvidia_demonstrations(path: str | Path, scene: Scene, limit: int | None = No
     Args:
         path: the file.
         scene: of the same task, see :func:`nvidia_scene`.
-        limit: read at most so many.
+        limit: read at most this many.
     """
     import h5py
 

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 ACTION_LAYOUT = Layout((("position", "point"), ("rotation", "rot6d"), ("gripper", "scalar")), d=3)
-"""An action: where the grip site shall go, its rotation, and the gripper (positive closes)."""
+"""An action: where the grip site should go, its rotation, and the gripper (positive closes)."""
 
 CLOUD_LAYOUT = Layout((("where", "point"), ("red", "scalar"), ("green", "scalar"), ("blue", "scalar")), d=3)
 """One point of a cloud."""
@@ -114,7 +114,7 @@ def state_vector(
         fingers: the two finger joints (…, 2).
         objects: positions of the objects (…, n, 3), or None for a state without them.
         object_rotations: their rotation matrices (…, n, 3, 3).
-        cubes: whether the objects are cubes whose own symmetry shall be taken out.
+        cubes: whether the objects are cubes whose own symmetry is to be taken out.
         landmarks: points (n, 3) that stand still; they follow the objects.
     """
     parts = [eef, matrix_to_rot6d(eef_rotation), fingers]

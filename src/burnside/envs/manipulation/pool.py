@@ -1,7 +1,7 @@
 """Scenes as rows of plain arrays, played by processes that remember nothing.
 
 A :class:`ScenePool` is asked to begin episodes or to play chunks of actions from given states, and answers with the
-states after them. All that decides how a scene goes on is in the arrays, so a checkpoint can hold it; which process
+states after them. All that decides how a scene continues is in the arrays, so a checkpoint can hold it; which process
 plays a row, and whether a process died and was started again on the way, changes no bit.
 """
 

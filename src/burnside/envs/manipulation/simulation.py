@@ -1,8 +1,8 @@
 """One simulated scene: reset from a seed, step with a 10-d action, save and restore; no pictures.
 
 A :class:`Simulation` keeps MuJoCo's derived quantities up to date with the state after every step (``mj_step1`` has
-been done), so observations and contacts are a function of the state alone, and a restored state goes on exactly as the
-saved one would have.
+been done), so observations and contacts are a function of the state alone, and a restored state continues exactly as
+the saved one would have.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _GRIPPER_SPEED = 0.2  # robosuite moves the fingers' targets by this share of th
 
 @dataclass(frozen=True)
 class SimulationState:
-    """All that decides how a scene goes on.
+    """All that decides how a scene continues.
 
     Attributes:
         qpos: positions of all joints.

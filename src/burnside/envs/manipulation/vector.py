@@ -1,4 +1,4 @@
-"""Many scenes in several processes; a process whose simulator crashed is started again and its scenes go on.
+"""Many scenes in several processes; a process whose simulator crashed is started again and its scenes continue.
 
 Scene i of a :class:`ManipulationVectorEnv` plays the episodes (seed + i, 0), (seed + i, 1), …, alone or among others,
 however many processes there are. One action or a chunk of actions per scene may be given; scenes that are over begin

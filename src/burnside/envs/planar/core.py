@@ -289,7 +289,7 @@ def step(spec: PlanarSpec, state: PlanarState, action: Any) -> tuple[PlanarState
     """Take one action in every scene: ``(next state, reward, terminated, truncated, success)``.
 
     Actions are in world coordinates (see :func:`to_world`). An episode is terminated by success, and truncated when
-    the horizon is reached without it. A scene that is over goes on as if it were not; whoever steps it restarts it.
+    the horizon is reached without it. A scene that is over continues as if it were not; the caller restarts it.
 
     Args:
         spec: the rules.

@@ -118,5 +118,7 @@ def motions_of(env: Any) -> PlanarSymmetry:
     """The rigid motions of a given planar environment, for ``burnside check``."""
     spec = getattr(env.unwrapped, "planar", None)
     if not isinstance(spec, PlanarSpec):
-        raise InvalidParameter(f"{env} is no planar task: these motions are those of burnside/PlanarPush-v0 and Stack")
+        raise InvalidParameter(
+            f"{env} is not a planar task: these motions are those of burnside/PlanarPush-v0 and Stack"
+        )
     return PlanarSymmetry(spec)

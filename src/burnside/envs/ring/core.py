@@ -165,7 +165,7 @@ def initial(spec: RingSpec, seeds: ArrayLike, episodes: ArrayLike) -> RingState:
 def transition(state: RingState, actions: ArrayLike) -> tuple[RingState, FloatArray, BoolArray, BoolArray]:
     """Take one action in every game: ``(next state, reward, terminated, truncated)``.
 
-    A game that is over goes on as if it were not; whoever steps it resets it (see ``RingVectorEnv``).
+    A game that is over continues as if it were not; the caller resets it (see ``RingVectorEnv``).
 
     >>> state = initial(RingSpec(10), seeds=[3], episodes=[0])
     >>> state, reward, terminated, truncated = transition(state, [0])     # −2: to cell 8, which is safe

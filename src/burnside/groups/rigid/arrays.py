@@ -1,7 +1,7 @@
 """One spelling for numpy arrays and torch tensors: which of the two an array is, and the few functions that differ.
 
 Torch accepts numpy's keywords ``axis`` and ``keepdims``, so the rest of the package writes ``xp.stack(…, axis=-1)``
-for both. Torch is never imported from here: whoever holds a tensor has loaded it.
+for both. Torch is never imported from here: code that holds a tensor has loaded it.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ class Imitation:
         return self.average
 
     def arrays(self) -> dict[str, AnyArray]:
-        """Everything needed to go on."""
+        """Everything needed to resume."""
         return (
             module_arrays(self.policy, "policy")
             | module_arrays(self.average, "average")

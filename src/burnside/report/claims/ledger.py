@@ -143,7 +143,7 @@ class Kept:
 
 
 def counts(claims: Sequence[Claim]) -> dict[str, dict[str, int]]:
-    """How many claims have each status and each outcome, in the order of the lists; what nobody has is left out."""
+    """How many claims have each status and each outcome, in the order of the lists; what no claim has is left out."""
     status, ours = Counter(claim.status for claim in claims), Counter(claim.ours for claim in claims)
     return {
         "status": {name: status[name] for name in STATUSES if status[name]},

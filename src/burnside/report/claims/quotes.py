@@ -34,7 +34,7 @@ _SIGNS = {
     "reals": "ℝ",
     "ldots": "…",
 }
-#: Commands whose argument is no text of the paper.
+#: Commands whose argument is not text of the paper.
 _SILENT = re.compile(r"\\(?:cite|citep|citet|ref|label|eqref|url)\*?(?:\[[^\]]*\])*\{[^}]*\}")
 
 
