@@ -14,7 +14,7 @@ from burnside.canonical.base import Canonicalizer
 from burnside.errors import BurnsideError, InvalidParameter
 from burnside.symmetry.declaration import EnvSymmetry
 
-__all__ = ["GuardedForm", "guarded", "theirs"]
+__all__ = ["GuardedForm", "failure", "guarded", "theirs"]
 
 
 def theirs(what: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -29,10 +29,17 @@ def theirs(what: str, function: Callable[..., Any], *arguments: Any, **options: 
     except BurnsideError:
         raise
     except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-        said = " ".join(str(error).split())
-        raise InvalidParameter(f"{what} fails: {type(error).__name__}: {said:.200}{where}") from error
+        raise failure(what, error) from error
+
+
+def failure(what: str, error: Exception) -> BurnsideError:
+    """What to raise instead: our own errors as they are, others as one sentence."""
+    if isinstance(error, BurnsideError):
+        return error
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    said = " ".join(str(error).split())
+    return InvalidParameter(f"{what} fails: {type(error).__name__}: {said:.200}{where}")
 
 
 def _guard(what: str, function: Callable[..., Any] | None) -> Any:
@@ -73,7 +80,11 @@ class GuardedForm:
 
     def __call__(self, x: Any) -> tuple[Any, Any]:
         """``(x̄, g)``."""
-        found = theirs("the canonical form", self.form, x)
+        # Not through `theirs`: a wrapper calls this at every step of an environment.
+        try:
+            found = self.form(x)
+        except Exception as error:
+            raise failure("the canonical form", error) from error
         if not isinstance(found, tuple) or len(found) != 2:
             raise InvalidParameter(f"a canonical form must return the pair (x̄, g), got a {type(found).__name__}")
         return found
@@ -84,4 +95,7 @@ class GuardedForm:
 
     def undo(self, action: Any, g: Any) -> Any:
         """``g⁻¹·ā``."""
-        return theirs("undo of the canonical form", self.form.undo, action, g)
+        try:
+            return self.form.undo(action, g)
+        except Exception as error:
+            raise failure("undo of the canonical form", error) from error

@@ -175,10 +175,15 @@ class CanonicalEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorA
             check_at_construction(env, _claimed(canonicalizer, symmetry), self.form)
         self._frames = 0 if stacked else None
         self._g: Any = None
+        # What every step asks of the spaces, asked once: a property of Gymnasium goes through all wrappers.
+        self._numbered = isinstance(self.action_space, gym.spaces.Discrete)
+        self._dtype = self.observation_space.dtype if isinstance(self.observation_space, gym.spaces.Box) else None
 
     def _show(self, x: Any, info: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        x_bar, self._g = _apply(self._safe, x, self._frames)
-        return _as_observation(self.observation_space, x_bar), info | {"group_element": self._g}
+        x_bar, self._g = self._safe(x) if self._frames is None else _apply(self._safe, x, self._frames)
+        if x_bar.__class__ is not np.ndarray or x_bar.dtype is not self._dtype:
+            x_bar = _as_observation(self.observation_space, x_bar)
+        return x_bar, {**info, "group_element": self._g}
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Reset, and show the canonical form."""
@@ -188,7 +193,9 @@ class CanonicalEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorA
         """Undo with the element of the observation that was acted on, step, and show the next canonical form."""
         if self._g is None:
             raise InvalidAction("step was called before reset: call reset() first")
-        meant = _as_action(self.action_space, self._safe.undo(action, self._g))
+        meant = self._safe.undo(action, self._g)
+        if self._numbered and meant.__class__ is not int:
+            meant = _as_action(self.action_space, meant)
         x, reward, terminated, truncated, info = self.env.step(meant)
         shown, info = self._show(x, info)
         return shown, reward, terminated, truncated, info
