@@ -143,7 +143,8 @@ class TestCommand:
         content = json.loads(capsys.readouterr().out)
         (found,) = content["maps"]
         (violation,) = found["violations"]
-        assert (violation["what"], violation["amount"], violation["simulator"]) == ("geom friction", 1.0, "confirmed")
+        assert (violation["what"], violation["simulator"]) == ("geom friction", "confirmed")
+        assert violation["amount"] == pytest.approx(1.0)
         assert found["joints"]["thigh_joint"] == "thigh_left_joint"
 
     def test_clean_gives_code_0(self, capsys):
