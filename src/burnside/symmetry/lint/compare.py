@@ -916,7 +916,8 @@ def _apart(a: FloatArray, b: FloatArray) -> float:
     """The largest distance of a point of one set from the nearest of the other."""
     from scipy.spatial import cKDTree
 
-    return float(max(cKDTree(a).query(b)[0].max(), cKDTree(b).query(a)[0].max()))
+    there, back = cKDTree(a).query(b)[0], cKDTree(b).query(a)[0]
+    return float(max(np.max(there), np.max(back)))
 
 
 def _set_inertia(model: Any, body: int, tensor: FloatArray) -> None:

@@ -153,7 +153,7 @@ def _action(model: Any, found: ModelMap) -> tuple[FloatArray, FloatArray]:
     qpos, qvel = states.qpos.matrix(), states.qvel.matrix()
     single = _single(model)
     signs = qpos[np.ix_(single, single)]
-    wrench = np.kron(np.eye(2), q)
+    wrench: FloatArray = np.asarray(np.kron(np.eye(2), q), dtype=np.float64)
     wrench[:3, :3] *= spin  # torques and angular velocities come first
     spatial = _by_body(bodies, wrench)
     blocks = [
@@ -186,7 +186,7 @@ def _by_body(images: AnyArray, block: FloatArray) -> FloatArray:
     """The same map for each body, put at its image."""
     places = np.zeros((len(images), len(images)))
     places[images, np.arange(len(images))] = 1.0
-    return np.kron(places, block)
+    return np.asarray(np.kron(places, block), dtype=np.float64)
 
 
 def _inertias(q: FloatArray) -> FloatArray:

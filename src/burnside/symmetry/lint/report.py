@@ -174,9 +174,10 @@ def unexplained(rest: Rest, found: ModelMap, model: Any, starts: list[Start], er
     pairs = contact_differences(model, found.states, found.comparison.geoms, starts)
     listed = []
     for (a, b), (here, there) in pairs.items():
-        names = [" and ".join(rest.name("geom", g) for g in pair) for pair in ((a, b), found.comparison.geoms[[a, b]])]
+        images = found.comparison.geoms[[a, b]].tolist()
+        one, other = (" and ".join(rest.name("geom", g) for g in pair) for pair in ((a, b), images))
         wanted, got = (f"{n} point{'s' * (n != 1)}" for n in (here, there))
-        listed.append(Violation("contact points", *names, None, wanted, got, "order"))
+        listed.append(Violation("contact points", one, other, None, wanted, got, "order"))
     return tuple(listed) or (Violation("step (cause unknown)", "world", "world", error),)
 
 
@@ -296,13 +297,16 @@ def declaration_text(report: LintReport) -> str:
         return ""
     by_name = {m.motion: m for m in maps}
     group, chosen = _named_group(by_name, maps)
-    parts = {"observation": [m.observation for m in chosen], "action": [m.states.ctrl for m in chosen]}
+    parts: dict[str, list[Map | None]] = {
+        "observation": [m.observation for m in chosen],
+        "action": [m.states.ctrl for m in chosen],
+    }
     state = [f"{m.states.qpos},{_later(m.states.qvel, m.states.qpos.width or 0)}" for m in chosen]
     lines = ["EnvSymmetry(", f'    "{group}",  # {", ".join(m.motion for m in chosen)}']
     for what, found in parts.items():
         if any(part is None for part in found):
             lines.append(f"    {what}=…,  # how your environment shows qpos and qvel")
-        elif not found[0].width:  # type: ignore[union-attr]
+        elif found[0] is not None and not found[0].width:
             lines.append(f'    {what}="trivial",')
         else:
             lines.append(f"    {what}={_spelled([str(part) for part in found])},")
