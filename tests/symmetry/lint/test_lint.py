@@ -1,6 +1,5 @@
 """The linter finds the maps that hold, names every flaw that is put in, and agrees with the simulator."""
 
-import mujoco
 import numpy as np
 import pytest
 from tests.symmetry.lint.models import FLAWS, two_arms
@@ -9,6 +8,8 @@ from burnside.symmetry import SignedPermutation
 from burnside.symmetry.lint import confirm, lint_model, load_source, repair
 from burnside.symmetry.lint.repairs import repaired_model
 from burnside.symmetry.lint.simulate import mirror_steps, sample_starts
+
+mujoco = pytest.importorskip("mujoco")
 
 
 def compiled(xml):
