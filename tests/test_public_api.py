@@ -33,6 +33,7 @@ PACKAGES = (
     "burnside.theory",
     "burnside.learning",
     "burnside.symmetry",
+    "burnside.symmetry.lint",
     "burnside.envs",
     "burnside.envs.cube",
     "burnside.envs.manipulation",

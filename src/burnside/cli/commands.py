@@ -12,6 +12,7 @@ from burnside.cli.claims import Claims
 from burnside.cli.completion import Completion
 from burnside.cli.demos import Demos
 from burnside.cli.doctor import Doctor
+from burnside.cli.lint import Lint
 from burnside.cli.measure import Measure
 from burnside.cli.reproduce import Reproduce
 from burnside.cli.show import Show
@@ -28,6 +29,7 @@ Command = (
     | Annotated[Minimise, tyro.conf.subcommand(name="minimise")]
     | Annotated[Zoo, tyro.conf.subcommand(name="zoo")]
     | Annotated[Check, tyro.conf.subcommand(name="check")]
+    | Annotated[Lint, tyro.conf.subcommand(name="lint")]
     | Annotated[Measure, tyro.conf.subcommand(name="measure")]
     | Annotated[Bounds, tyro.conf.subcommand(name="bounds")]
     | Annotated[Cover, tyro.conf.subcommand(name="cover")]

@@ -11,7 +11,8 @@ What lives here:
 - ``declaration`` — :class:`EnvSymmetry`, from which everything else follows;
 - ``forms``, ``frames`` — canonical forms derived from a declaration, by a choice of domain;
 - ``smallest`` — three forms without one: the least image, the least label, the sign flip;
-- ``augment`` — images of transitions, orbits and stabilizers.
+- ``augment`` — images of transitions, orbits and stabilizers;
+- ``lint`` — symmetries of MuJoCo models, and what violates them.
 
 It may import numpy, (inside functions) gymnasium, ``burnside.groups`` and what lies below it.
 """
