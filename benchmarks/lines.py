@@ -121,6 +121,19 @@ def _worst(
     return look
 
 
+def _learner(kind: str) -> Callable[[Measured], Answer | None]:
+    def look(found: Measured) -> Answer | None:
+        row = found.named(kind)
+        return None if row is None else Answer(f"{number(row['ratio_cpu'][0])}×, processor time", None)
+
+    return look
+
+
+def _wrapper(found: Measured) -> Answer | None:
+    row = found.named("CanonicalEnv")
+    return None if row is None else most(1.3, float(row["over_by_hand"][0]), "×, processor time")
+
+
 def _discover(found: Measured) -> Answer | None:
     rows = {row["n"]: row for row in found.rows if row.get("what") == "discover"}
     if 8 not in rows:
@@ -336,6 +349,9 @@ WISHES = (
     ),
     Wish(6, "cloud rendering over default flags", "≥ 10×", "robot", _robot("point cloud", 10)),
     Wish(6, "two simulator workers over one", "≥ 1.6×", "robot", _robot("two workers", 1.6)),
+    Wish(2, "DQN on CartPole-v1 over Stable-Baselines3, per step", "printed", "learners", _learner("DQN")),
+    Wish(2, "PPO on CartPole-v1 over Stable-Baselines3, per step", "printed", "learners", _learner("PPO")),
+    Wish(3, "a step behind CanonicalEnv over a wrapper written by hand", "≤ 1.3×", "wrappers", _wrapper),
     Wish(7, "`burnside reproduce --preset smoke`, warm", "≤ 2 min", "reproduce", _reproduce("smoke", 120)),
     Wish(7, "`make reproduce` (laptop) on 2 cores, warm", "≤ 20 min", "reproduce", _reproduce("laptop", 1200)),
     Wish(7, "cost per update against seeds", "plotted", "scaling", _scaling),
