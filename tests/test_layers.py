@@ -20,6 +20,7 @@ LAYERS: list[tuple[str, ...]] = [
         "_types",
         "_version",
         "_archives",
+        "_checkpoints",
         "_files",
         "_lazy",
         "_progress",

@@ -15,7 +15,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,6 +87,11 @@ class Archive:
     def names(self) -> list[str]:
         """Names of the arrays, in the order of the file."""
         return [member.removesuffix(".npy") for member in self._members if member.endswith(".npy")]
+
+    @property
+    def members(self) -> Container[str]:
+        """Names of everything in it, arrays with their ending."""
+        return self._members.keys()
 
     def __contains__(self, name: str) -> bool:
         return f"{name}.npy" in self._members

@@ -6,6 +6,7 @@ ends), its size is looked at before its content, and whatever is wrong with it i
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import stat
@@ -22,6 +23,7 @@ __all__ = [
     "read_bytes",
     "read_json",
     "read_text",
+    "sha256",
     "size_words",
     "write_atomically",
     "write_text",
@@ -92,6 +94,15 @@ def read_bytes(path: str | Path, limit: int) -> bytes:
     if len(content) > size:
         raise UnreadableFile(f"cannot read {path}: it grows while it is read; try again when it is complete")
     return content
+
+
+def sha256(path: str | Path) -> str:
+    """A hash of the content of a file, by which a result says what it was made from."""
+    found = hashlib.sha256()
+    with open_file(path) as file:
+        while part := file.read(2**20):
+            found.update(part)
+    return found.hexdigest()
 
 
 def read_text(path: str | Path, limit: int = LARGEST_TEXT) -> str:

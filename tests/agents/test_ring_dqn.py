@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from tests.agents.learners import compiled, compiled_logs, same_arrays, same_log
 
+from burnside._checkpoints import generations, read_arrays, write_arrays
 from burnside.agents.common.checkpoint import load, save
 from burnside.agents.common.members import Member
-from burnside.agents.common.training import checkpoint_path
+from burnside.agents.common.training import checkpoint_folder
 from burnside.agents.dqn import DQNConfig, RingDQN
 from burnside.envs.ring.core import RingSpec, initial
 from burnside.envs.ring.optimal import expected_optimal_return
-from burnside.errors import UnreadableFile
+from burnside.errors import DamagedFile, UnreadableFile
 from burnside.stats import first_reach
 
 CONFIG = DQNConfig(capacity=300)
@@ -123,16 +124,41 @@ def test_an_interrupted_run_resumes_from_its_last_checkpoint(tmp_path: Path, mon
 
 def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(tmp_path: Path) -> None:
     member = Member(2)
-    path = checkpoint_path(tmp_path, RingDQN(CONFIG, SPEC, member))
+    folder = checkpoint_folder(tmp_path, RingDQN(CONFIG, SPEC, member))
     compiled_logs(CONFIG, SPEC, [member], 20, checkpoint=tmp_path)
     whole = compiled_logs(CONFIG, SPEC, [member], 40, checkpoint=tmp_path)[0]
-    path.write_bytes(path.read_bytes()[:-2000])
-    with pytest.warns(RuntimeWarning, match=r"cannot read .*baseline-2\.npz"):
+    newest, before = generations(folder)
+    newest.write_bytes(newest.read_bytes()[:-2000])
+    with pytest.warns(RuntimeWarning, match=r"cannot read checkpoint-.*the checkpoint before it is used"):
         assert same_log(compiled_logs(CONFIG, SPEC, [member], 40, checkpoint=tmp_path, every=10)[0], whole)
-    for file in tmp_path.iterdir():
-        file.write_bytes(b"PK nonsense")
-    with pytest.raises(UnreadableFile, match="cannot read"):
-        compiled_logs(CONFIG, SPEC, [member], 40, checkpoint=tmp_path)
+    assert before.exists()
+    for path in generations(folder):
+        path.write_bytes(b"PK nonsense")
+    with pytest.warns(RuntimeWarning, match="the run starts from the beginning"):
+        assert same_log(compiled_logs(CONFIG, SPEC, [member], 40, checkpoint=tmp_path)[0], whole)
+
+
+def test_checkpoints_of_another_version_are_put_aside_with_a_note(tmp_path: Path) -> None:
+    member = Member(2)
+    learner = RingDQN(CONFIG, SPEC, member)
+    folder = checkpoint_folder(tmp_path, learner)
+    np.savez(tmp_path / f"{folder.name}.npz", identity=learner.identity, format=1, **learner.arrays())  # as it was
+    with pytest.warns(UserWarning, match="was written by another version; the run starts from the beginning"):
+        whole = compiled_logs(CONFIG, SPEC, [member], 20, checkpoint=tmp_path)[0]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [folder.name, f"{folder.name}.npz.unusable"]
+    with pytest.raises(DamagedFile, match="of another version"):
+        load(learner, tmp_path / f"{folder.name}.npz.unusable")
+    (path,) = generations(folder)
+    arrays, meta = read_arrays(path)
+    write_arrays(path, {f"old/{name}": array for name, array in arrays.items()}, meta)
+    with pytest.warns(RuntimeWarning, match="is missing.*the run starts from the beginning"):
+        assert same_log(compiled_logs(CONFIG, SPEC, [member], 20, checkpoint=tmp_path)[0], whole)
+    save(learner, tmp_path / "x.npz")
+    arrays, meta = read_arrays(tmp_path / "x.npz")
+    name = next(name for name, array in arrays.items() if array.dtype == np.float32)
+    write_arrays(tmp_path / "x.npz", arrays | {name: arrays[name].astype(np.float64)}, meta)
+    with pytest.raises(DamagedFile, match=f"{name} is float64"):
+        load(learner, tmp_path / "x.npz")
 
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ BAD = {
     "table ring1d --add": "give its folder as well",
     "table ring1d --replace": "give its folder as well",
     "table ring1d --compact out --add --replace": "give one of them",
-    "table ring1d --runs other": "are not such as ring1d has them (KeyError: 'condition')",
+    "table ring1d --runs other": "are not such as ring1d has them (KeyError: 'arm')",
     "table cube --runs torn": "is damaged",
     "train nope": "Available subcommands: cube",
     "train cube": "required",

@@ -1,39 +1,80 @@
 """The mistakes experiment: kept runs are used, tables and figures come from them."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from burnside.cli import main
-from burnside.experiments.mistakes import PRESETS, measure, run_preset
-from burnside.experiments.mistakes.analysis import COLUMNS, growth, mean_error, rows, summarise
+from burnside.experiments.mistakes import PRESETS, Mistakes
+from burnside.experiments.mistakes.analysis import COLUMNS, comparisons, growth, mean_error, rows, summarise, table
 from burnside.experiments.mistakes.config import Setting
+from burnside.experiments.mistakes.run import RunArchive
+from burnside.experiments.registry import EXPERIMENTS
+from burnside.learning import Comparison, compare
 from burnside.report.mistakes import growth_plot, ratio_plot
-from burnside.runs.cells import CellStore
+from burnside.runs import sweep
+from burnside.runs.folder import CellFolder
+from burnside.runs.results import committed, compact
 
 RING = Setting("slip-ring", {"n": 5}, "Z", scale=1.0)
 
 
-def test_kept_runs_are_not_run_again(tmp_path: Path) -> None:
-    store = CellStore(tmp_path)
-    first = measure(RING, [0, 1], store=store)
-    files = {p: p.stat().st_mtime_ns for p in tmp_path.iterdir()}
-    assert len(files) == 4
-    again = measure(RING, [0, 1], store=store)
-    assert again.to_dict() == first.to_dict()
-    assert {p: p.stat().st_mtime_ns for p in tmp_path.iterdir()} == files
-    more = measure(RING, [0, 1, 2], store=store)
-    assert more.to_dict()["mistakes"]["M"][:2] == first.to_dict()["mistakes"]["M"]
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> list[Setting]:
+    """The preset 'smoke' of these tests: two rings and the default symmetry of a river, two seeds."""
+    settings = [RING, Setting("slip-ring", {"n": 8}, "Z", scale=1.0), Setting("river", {"length": 4}, scale=1.0)]
+    monkeypatch.setitem(PRESETS, "smoke", (settings, 2))
+    return settings
+
+
+def measured(settings: Sequence[Setting], seeds: int) -> list[tuple[Setting, Comparison]]:
+    def one(s: Setting) -> Comparison:
+        return compare(s.build(), s.symmetry, s.learner, s.eps, s.delta, seeds=seeds, scale=s.scale, **s.options)
+
+    return [(setting, one(setting)) for setting in settings]
+
+
+def test_the_sweep_measures_what_compare_does(small: list[Setting], tmp_path: Path) -> None:
+    outcome = sweep(EXPERIMENTS["mistakes"], "smoke", tmp_path / "runs", workers=0, progress="none")
+    assert outcome.ok and len(outcome.done) == 3 * 2 * 2, outcome.failed
+    found = comparisons(tmp_path / "runs")
+    expected = measured(small, 2)
+    assert [setting for setting, _ in found] == small
+    for (_, one), (_, two) in zip(found, expected, strict=True):
+        assert one.to_dict() | {"model": ""} == two.to_dict() | {"model": ""}
+        assert [run.mistakes([0.05, 0.2]).tolist() for run in one.on_m] == [
+            run.mistakes([0.05, 0.2]).tolist() for run in two.on_m
+        ]  # the gaps are kept, not only their counts
+    assert table(tmp_path / "runs") == rows(expected)
+    assert sweep(Mistakes(), "smoke", tmp_path / "runs", workers=0, progress="none").done == ()
+    compact(tmp_path / "runs", tmp_path / "compact")
+    assert table(tmp_path / "compact") == table(tmp_path / "runs")
+
+
+def test_settings_without_a_finished_run_on_both_sides_are_left_out(small: list[Setting], tmp_path: Path) -> None:
+    only = {"side": "M"}
+    assert sweep(Mistakes(), "smoke", tmp_path, workers=0, progress="none", only=only).ok
+    assert table(tmp_path, allow_missing=True) == []
+
+
+def test_the_committed_table_is_read(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = committed("mistakes")
+    assert folder is not None
+    first = table(folder)[0]
+    assert tuple(first) == COLUMNS and first["model"] == "slip-ring(n=5) / Z" and first["bound"] is None
+    assert (first["seeds"], first["mistakes M"]) == (10, 215.2)
+    assert main(["table", "mistakes", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"][0] == first
 
 
 def test_summary_and_figures(tmp_path: Path) -> None:
-    store = CellStore(tmp_path / "cells")
     settings = [RING, Setting("slip-ring", {"n": 8}, "Z", scale=1.0)]
-    results = [(s, measure(s, 2, store=store)) for s in settings]
-    table = rows(results)
-    assert tuple(table[0]) == COLUMNS and table[0]["joint"] == 5
+    results = measured(settings, 2)
+    found = rows(results)
+    assert tuple(found[0]) == COLUMNS and found[0]["joint"] == 5
     assert mean_error(results, "reachable") >= 1
     slopes = growth(results)
     assert set(slopes) == {"M, c = 1", "quotient, c = 1"} and slopes["M, c = 1"].exponent > 0
@@ -46,8 +87,7 @@ def test_summary_and_figures(tmp_path: Path) -> None:
 
 
 def test_single_seed_is_watermarked() -> None:
-    results = [(RING, measure(RING, 1))]
-    assert "single seed" in ratio_plot(results).svg
+    assert "single seed" in ratio_plot(measured([RING], 1)).svg
 
 
 def test_presets_build() -> None:
@@ -57,9 +97,19 @@ def test_presets_build() -> None:
             assert setting.build().symmetry(setting.symmetry).order
 
 
-def test_smoke_preset_runs(tmp_path: Path) -> None:
-    results = run_preset("smoke", store=CellStore(tmp_path))
-    assert len(results) == 1 and results[0][1].ratio.value > 1
+def test_a_kept_run_that_cannot_be_used_is_made_again(tmp_path: Path) -> None:
+    archive = RunArchive(tmp_path, {"a": 1})
+    (run, *_) = measured([RING], 1)[0][1].on_m
+    archive.save(run)
+    again = archive.load(0, 0)
+    assert again is not None and again.to_dict(gaps=True) == run.to_dict(gaps=True)
+    (cell,) = (tmp_path / "cells").iterdir()
+    (cell / "result.json").write_text("{")
+    assert archive.load(0, 0) is None
+    with pytest.warns(UserWarning, match="its result is damaged"):
+        archive.save(run)
+    assert archive.load(0, 0) is not None and (cell / "result.json.damaged").exists()
+    assert CellFolder(tmp_path, archive._cell(0, 0).cell).path == cell and archive.load(1, 0) is None
 
 
 def test_measure_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -69,9 +119,10 @@ def test_measure_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     assert set(found) >= {"mistakes", "ratio", "joint", "reachable", "order", "paper"}
     assert len(found["mistakes"]["M"]) == len(found["mistakes"]["quotient"]) == 2
     assert (found["joint"], found["reachable"], found["order"], found["paper"]) == (5, 5, 5, 5)
-    kept = sorted(tmp_path.iterdir())
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "cells").glob("*/result.json")}
     assert len(kept) == 4
     assert main(argv) == 0
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cells").glob("*/result.json")} == kept
     assert json.loads(capsys.readouterr().out) == found
 
 

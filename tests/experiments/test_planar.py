@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from burnside._checkpoints import generations, read_arrays
 from burnside.errors import UnknownName
 from burnside.experiments.planar import PRESETS, Planar
 from burnside.experiments.planar.analysis import Extent, cover_rows, finetune_curves, ratios, saving, table
 from burnside.experiments.planar.run import _arrived
 from burnside.experiments.registry import EXPERIMENTS
 from burnside.runs import Cell, Context, Results, read_results, sweep
+from burnside.runs.folder import CellFolder
+from burnside.runs.work import Task, run_one
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +140,45 @@ def test_a_killed_run_goes_on_to_the_same_bits(smoke: Path, tmp_path: Path, kind
     (found,) = read_results(tmp_path).rows
     (expected,) = [row for row in read_results(smoke).rows if row["kind"] == kind and row["arm"] == arm]
     assert found == {key: expected[key] for key in found}
+
+
+def test_fine_tuning_resumes_without_its_demonstrations(
+    smoke: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from burnside.experiments.planar import run
+
+    only = {"kind": "finetune", "arm": "robot"}
+    (cell,) = [cell for cell in Planar().plan("smoke") if only.items() <= cell.config.items()]
+    task = Task(Planar(), tmp_path, seconds=0.0)
+    made = iter((False, False, True))  # the first checkpoint of imitation, then the first of PPO
+    assert run_one(task, cell, stop=lambda: next(made)).status == "stopped"
+    (path,) = generations(CellFolder(tmp_path, cell).path)[:1]
+    assert read_arrays(path)[1]["own"]["stage"] == "ppo"
+    monkeypatch.setattr(run, "demonstrate", lambda *_, **__: pytest.fail("nothing is left to imitate"))
+    assert run_one(task, cell).status == "done"
+    (found,) = (CellFolder(tmp_path, cell).result() or {})["rows"]
+    (expected,) = [row for row in read_results(smoke).rows if only.items() <= row.items()]
+    assert found == {key: expected[key] for key in found}
+
+
+def test_a_checkpoint_is_kept_if_the_demonstrations_cannot_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from burnside.errors import InvalidParameter
+    from burnside.experiments.planar import run
+
+    (cell,) = [c for c in Planar().plan("smoke") if c.config["kind"] == "imitation" and c.config["arm"] == "world"]
+    task = Task(Planar(), tmp_path, seconds=0.0)
+    assert run_one(task, cell, stop=lambda: True).status == "stopped"
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise InvalidParameter("the file is gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "demonstrate", fails)
+        outcome = run_one(task, cell)
+    assert (outcome.status, outcome.message, outcome.notes) == ("failed", "the file is gone", ())
+    assert len(generations(CellFolder(tmp_path, cell).path)) == 1
 
 
 def test_the_report_draws_it(smoke: Path, tmp_path: Path) -> None:

@@ -17,12 +17,13 @@ from burnside.agents.dqn.config import DQNConfig
 from burnside.cli import main
 from burnside.envs.ring.core import RingSpec
 from burnside.errors import UnknownName, UnreadableFile
+from burnside.experiments.arms import KEY, read_arms
 from burnside.experiments.registry import EXPERIMENTS
 from burnside.experiments.ring1d import PAPER, PRESETS, Ring1D
 from burnside.experiments.ring1d.analysis import _ratios, by_rule, growth, ratios, returns_by_part, table, times
 from burnside.experiments.ring1d.run import _row, make_learner
 from burnside.report.ring1d import curves_plot, returns_plot, times_plot
-from burnside.runs import read_results, sweep
+from burnside.runs import sweep
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +40,7 @@ def test_the_study_is_the_papers() -> None:
     assert {n for n, _ in PAPER} == {5, 10, 15, 20, 25, 30, 35, 40}
     cells = Ring1D().plan("study")
     assert len({cell.name for cell in cells}) == len(cells)
-    seeds = [
-        s for cell in cells for s in cell.seeds if cell.config["n"] == 40 and cell.config["condition"] == "baseline"
-    ]
+    seeds = [s for cell in cells for s in cell.seeds if cell.config["n"] == 40 and cell.config[KEY] == "baseline"]
     assert sorted(seeds) == list(range(10))
     with pytest.raises(UnknownName, match="laptop"):
         Ring1D().plan("laptp")
@@ -84,8 +83,8 @@ def test_killed_for_good_and_resumed_ends_with_the_same_rows(smoke: Path, tmp_pa
     assert died.returncode == -signal.SIGKILL
     outcome = sweep(Ring1D(), "smoke", tmp_path, workers=0, progress="none")
     assert outcome.ok and outcome.done
-    assert read_results(tmp_path).rows == read_results(smoke).rows
-    one, other = read_results(tmp_path).table("episodes"), read_results(smoke).table("episodes")
+    assert read_arms(tmp_path).rows == read_arms(smoke).rows
+    one, other = read_arms(tmp_path).table("episodes"), read_arms(smoke).table("episodes")
     assert all(np.array_equal(one[key], other[key]) for key in other)
 
 
@@ -105,38 +104,38 @@ def test_rows_count_from_one_and_censor_at_the_budget() -> None:
 
 def test_table_and_its_readings(smoke: Path) -> None:
     rows = table(smoke)
-    assert [(r["n"], r["condition"], r["seeds"], r["budget"]) for r in rows] == [
+    assert [(r["n"], r["arm"], r["seeds"], r["budget"]) for r in rows] == [
         (5, "baseline", 2, 150),
         (5, "canonical", 2, 150),
     ]
     assert set(rows[0]) >= {
-        "n", "condition", "seeds", "solved", "mean", "se", "restricted_mean", "median", "budget", "paper_mean",
+        "n", "arm", "seeds", "solved", "mean", "se", "restricted_mean", "median", "budget", "paper_mean",
         "paper_se",
     }  # fmt: skip
     assert rows[0]["paper_mean"] == 280.5
     assert rows[0]["mean"] is None and rows[0]["restricted_mean"] == 150  # nobody solves it in 150 episodes
     assert set(by_rule(smoke)) == {"train95", "train90", "greedy95"}
-    results = read_results(smoke)
+    results = read_arms(smoke)
     assert times(results, 5, "baseline").censored == 2
     assert ratios(results)[5].bound == "not decided" and growth(results, "baseline") is None
-    some = [row for row in results.rows if row["condition"] == "baseline" or row["seed"] == 0]
+    some = [row for row in results.rows if row["arm"] == "baseline" or row["seed"] == 0]
     assert ratios(replace(results, rows=some, missing=("canonical, seed 1",)))[5].seeds == (2, 1)
 
 
 def test_steps_at_the_end_of_the_budget_are_averaged_not_cut(smoke: Path) -> None:
     """All runs are censored here: the mean of their steps, where a restricted mean would be the fewest of any seed."""
-    results = read_results(smoke)
+    results = read_arms(smoke)
     for row in table(smoke):
-        ends = [r["total_steps"] for r in results.rows if r["condition"] == row["condition"]]
+        ends = [r["total_steps"] for r in results.rows if r["arm"] == row["arm"]]
         assert row["steps_mean"] == np.mean(ends) > min(ends) and row["steps_se"] > 0
         assert row["steps_low"] < row["steps_mean"] < row["steps_high"]
 
 
 def test_returns_by_tenth_show_whether_training_helps(smoke: Path) -> None:
-    results = read_results(smoke)
+    results = read_arms(smoke)
     parts = returns_by_part(results)[5, "baseline", 150]
     columns = results.table("episodes")
-    mine = (columns["condition"] == "baseline") & (columns["seed"] == 1)
+    mine = (columns["arm"] == "baseline") & (columns["seed"] == 1)
     assert parts.shape == (2, 10) and parts[1, 0] == pytest.approx(columns["returns"][mine][:15].mean())
     row = table(smoke)[0]
     assert row["returns"] == pytest.approx(parts.mean(axis=0))
@@ -145,9 +144,9 @@ def test_returns_by_tenth_show_whether_training_helps(smoke: Path) -> None:
 
 def test_runs_with_another_budget_are_another_row(smoke: Path) -> None:
     """The same seeds run longer are not more seeds, and their budgets do not mix in a restricted mean."""
-    results = read_results(smoke)
+    results = read_arms(smoke)
     longer = [
-        row | {"episodes": 900, "train95": 400 + row["seed"], "train95_solved": row["condition"] != "baseline"}
+        row | {"episodes": 900, "train95": 400 + row["seed"], "train95_solved": row["arm"] != "baseline"}
         for row in results.rows
     ]
     both = replace(results, rows=[*results.rows, *longer])
@@ -167,11 +166,11 @@ def test_a_collapse_is_said_in_the_report(tmp_path: Path) -> None:
     class Falls(Ring1D):
         def run_cell(self, cell: Cell, context: Context) -> Mapping[str, Any]:
             rises = np.linspace(0, 9, 100)
-            runs = [rises if cell.config["condition"] == "canonical" else 8 - rises + 0.3 * s for s in cell.seeds]
+            runs = [rises if cell.config[KEY] == "canonical" else 8 - rises + 0.3 * s for s in cell.seeds]
             seeds = np.repeat(np.array(cell.seeds, dtype=np.int32), 100)
             context.save("episodes", {"seed": seeds, "returns": np.concatenate(runs), "lengths": np.ones(200)})
             reached = {"train95": 100, "train90": 100, "greedy95": 100}
-            flags = {f"{rule}_solved": cell.config["condition"] == "canonical" for rule in reached}
+            flags = {f"{rule}_solved": cell.config[KEY] == "canonical" for rule in reached}
             steps = {f"{rule}_steps": 1_000 for rule in reached}
             base = {"optimum": 9.0, "total_steps": 1_000}
             return {"rows": [{"seed": s, **reached, **flags, **steps, **base} for s in cell.seeds]}
@@ -185,7 +184,7 @@ def test_a_collapse_is_said_in_the_report(tmp_path: Path) -> None:
 
 
 def test_figures(smoke: Path, tmp_path: Path) -> None:
-    results = read_results(smoke)
+    results = read_arms(smoke)
     for figure in (times_plot(results), curves_plot(results), returns_plot(results)):
         assert all(path.stat().st_size > 60 for path in figure.save(tmp_path))
     assert "censored" in times_plot(results).caption
@@ -211,3 +210,12 @@ def test_missing_cells_fail_the_table_unless_allowed(smoke: Path, tmp_path: Path
     with pytest.raises(UnreadableFile):
         table(folder)
     assert len(table(folder, allow_missing=True)) == 1
+
+
+def test_sweeps_choose_cells_by_arm(tmp_path: Path) -> None:
+    from burnside.cli import main
+
+    where = ["--preset", "smoke", "--workers", "0", "--runs", str(tmp_path)]
+    assert main(["sweep", "ring1d", *where, "--only", "arm=canonical"]) == 0
+    assert {row["arm"] for row in read_arms(tmp_path, allow_missing=True).rows} == {"canonical"}
+    assert main(["sweep", "ring1d", *where, "--only", "arm=nope"]) == 2

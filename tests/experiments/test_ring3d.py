@@ -13,10 +13,11 @@ from burnside.agents.ppo import RingPPOConfig
 from burnside.envs.ring.core import RingSpec
 from burnside.envs.ring.games import play
 from burnside.errors import UnknownName, UnreadableFile
+from burnside.experiments.arms import KEY, read_arms
 from burnside.experiments.ring3d import PAPER, PRESETS, Ring3D, Setting
 from burnside.experiments.ring3d import config as config_module
 from burnside.experiments.ring3d.analysis import circling, curves, final, references, settings
-from burnside.runs import Cell, read_results, sweep
+from burnside.runs import Cell, sweep
 from burnside.runs.folder import CellFolder
 from burnside.runs.job import Experiment, Job
 from burnside.runs.results import compact
@@ -67,8 +68,8 @@ def test_plans_are_whole(preset: str) -> None:
     assert len({cell.name for cell in cells}) == len(cells)
     plan = PRESETS[preset]
     for setting in plan.settings:
-        key = (setting.algorithm, setting.condition, setting.encoder)
-        mine = [c for c in cells if tuple(c.config[k] for k in ("algorithm", "condition", "encoder")) == key]
+        key = (setting.algorithm, setting.arm, setting.encoder)
+        mine = [c for c in cells if tuple(c.config[k] for k in ("algorithm", KEY, "encoder")) == key]
         assert sorted(seed for cell in mine for seed in cell.seeds) == list(range(plan.seeds))
 
 
@@ -99,7 +100,7 @@ def test_references() -> None:
 
 
 def test_sweep_table_and_compact(swept: Path, tmp_path: Path) -> None:
-    results = read_results(swept)
+    results = read_arms(swept)
     assert settings(results) == list(TINY.settings)
     assert set(final(results, TINY.settings[0])) == {0, 1}
     table = Ring3D().table(swept, False)

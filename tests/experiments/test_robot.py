@@ -9,11 +9,11 @@ import pytest
 
 from burnside.cli.train_robot import TrainRobot
 from burnside.errors import InvalidParameter, UnknownName
+from burnside.experiments.imitate_finetune import gate_says, training_curve
 from burnside.experiments.registry import EXPERIMENTS
 from burnside.experiments.robot import ARMS, PRESETS, Recipe, Robot, recipe
 from burnside.experiments.robot.analysis import _finetune_row, _imitation_row, finetune_curves
 from burnside.experiments.robot.config import OBSERVATIONS
-from burnside.experiments.robot.pipeline import gate_says, training_curve
 from burnside.runs import Results
 
 
@@ -35,7 +35,7 @@ def test_plans() -> None:
 
 
 def test_the_command_knows_every_frame_and_observation() -> None:
-    assert get_args(get_type_hints(TrainRobot)["frame"]) == ARMS
+    assert get_args(get_type_hints(TrainRobot)["arm"]) == ARMS
     assert get_args(get_type_hints(TrainRobot)["observation"]) == OBSERVATIONS
 
 
@@ -49,9 +49,9 @@ def test_recipes() -> None:
     assert tokens.policy.obs_dim == recipe("study", "stack-three", "world").policy.obs_dim
     same = ("trunk", "layers", "heads", "width", "horizon", "n_act")
     assert all(getattr(tokens.policy, name) == getattr(cloud.policy, name) for name in same)
-    for wrong, words in (({"frame": "robot"}, "gripper"), ({"preset": "huge"}, "study"), ({"task": "stack"}, "stack-")):
+    for wrong, words in (({"arm": "robot"}, "gripper"), ({"preset": "huge"}, "study"), ({"task": "stack"}, "stack-")):
         with pytest.raises(UnknownName, match=words):
-            recipe(**{"preset": "study", "task": "stack-three", "frame": "world", **wrong})
+            recipe(**{"preset": "study", "task": "stack-three", "arm": "world", **wrong})
     with pytest.raises(InvalidParameter, match="at least 1"):
         recipe("study", "stack-three", "world", demos=0)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from burnside._checkpoints import generations, read_arrays, write_arrays
 from burnside.experiments.registry import EXPERIMENTS
 from burnside.runs import Cell
-from burnside.runs.checkpoint import generations, read_arrays, write_arrays
 from burnside.runs.folder import CellFolder
 from burnside.runs.work import Task, run_one
 
@@ -42,4 +42,4 @@ def test_a_checkpoint_of_another_version(what: str, tmp_path: Path) -> None:
     outcome = run_one(task, cell)
     assert outcome.status == "done", outcome
     (note,) = outcome.notes
-    assert "was written by another version" in note and note.endswith("the cell starts from the beginning")
+    assert "was written by another version" in note and note.endswith("the run starts from the beginning")

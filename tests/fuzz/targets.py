@@ -260,25 +260,27 @@ def read_learner(folder: Path) -> int:
 
 def make_kept(folder: Path) -> None:
     """A run that ``burnside measure`` keeps."""
-    from burnside.experiments.mistakes.run import SettingArchive
+    from burnside.experiments.mistakes.run import RunArchive
     from burnside.learning.run import Run
-    from burnside.runs.cells import CellStore
 
     run = Run((2.0, 0.5, 0.0), (10, 5, 100), best=4.0, eps=0.4, delta=0.1, seed=3, stream=1)  # type: ignore[arg-type]
-    SettingArchive(CellStore(folder / "kept"), {"a": 1}).save(run)
-    path = next((folder / "kept").iterdir())
+    RunArchive(folder / "kept", {"a": 1}).save(run)
+    path = next((folder / "kept" / "cells").iterdir()) / "result.json"
     content = json.loads(path.read_text())
     del content["sha256"]
     path.write_text(json.dumps(content))
 
 
-def read_kept(folder: Path) -> int:
-    from burnside.experiments.mistakes.run import SettingArchive
-    from burnside.runs.cells import CellStore
+def kept_files(folder: Path) -> list[tuple[Path, Callable[[Random, bytes], bytes]]]:
+    (cell,) = (folder / "kept" / "cells").iterdir()
+    return [(cell / "result.json", mutate_json), (cell / "table-gaps.npz", mutate_npz)]
 
-    found = SettingArchive(CellStore(folder / "kept"), {"a": 1}).load(3, 1)
+
+def read_kept(folder: Path) -> int:
+    from burnside.experiments.mistakes.run import RunArchive
+
+    found = RunArchive(folder / "kept", {"a": 1}).load(3, 1)
     if found is None:
-        assert [path.suffix for path in (folder / "kept").iterdir()] == [".damaged"]
         return 2
     assert found.to_dict(gaps=True) and found.mistakes() is not None
     return 0
@@ -341,7 +343,7 @@ TARGETS: dict[str, Target] = {
     "sweeps": Target(make_sweep, sweep_files, read_sweep),
     "compact results": Target(make_compact, compact_files, read_compact),
     "cells": Target(make_cell, cell_files, read_cell, fresh=True),
-    "kept runs": Target(make_kept, lambda f: [(p, mutate_json) for p in (f / "kept").iterdir()], read_kept, fresh=True),
+    "kept runs": Target(make_kept, kept_files, read_kept, fresh=True),
     "learners": Target(make_learner, written_as("m.npz"), read_learner),
     "networks": Target(make_networks, written_as("m.safetensors"), read_networks),
     "claims": Target(

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 from scipy.stats import ks_2samp
 
 from burnside.errors import InvalidParameter
-from burnside.experiments.mistakes.run import SettingArchive
+from burnside.experiments.mistakes.run import RunArchive
 from burnside.learning import UCFH, learn
 from burnside.learning.run import eps_absolute
 from burnside.learning.ucfh import (
@@ -22,7 +22,6 @@ from burnside.learning.ucfh import (
 )
 from burnside.learning.world import World
 from burnside.mdp import TabularMDP, quotient, solve, zoo
-from burnside.runs.cells import CellStore
 from burnside.theory.bounds import Size, ucfh
 
 
@@ -285,6 +284,5 @@ def test_luck_before_the_first_update_is_no_plateau() -> None:
 
 def test_runs_kept_by_an_older_revision_are_not_used_again(tmp_path: Path) -> None:
     """A kept run is found by its settings; UCFH's settings name the revision, those of other learners do not change."""
-    store = CellStore(tmp_path)
-    assert SettingArchive(store, {"learner": "ucfh-literal"}).base["revision"] == UCFH.revision
-    assert "revision" not in SettingArchive(store, {"learner": "ubev"}).base
+    assert RunArchive(tmp_path, {"learner": "ucfh-literal"}).settings["revision"] == UCFH.revision
+    assert "revision" not in RunArchive(tmp_path, {"learner": "ubev"}).settings

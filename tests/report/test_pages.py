@@ -93,7 +93,7 @@ def test_sentences_on_the_1d_game() -> None:
     from burnside.experiments.ring1d.analysis import ratios
 
     text = numbers_of("docs/experiments/ring1d.md")
-    baseline = {n: row("ring1d", n=n, condition="baseline", budget=10_000) for n in (30, 35, 40, 50)}
+    baseline = {n: row("ring1d", n=n, arm="baseline", budget=10_000) for n in (30, 35, 40, 50)}
     steps = with_error(baseline[40]["steps_mean"], baseline[40]["steps_se"], 0)
     assert f"has taken {steps} steps when its 10 000 episodes are over" in text
     greedy = ratios(page_tables._results("ring1d"), "greedy95")
@@ -103,7 +103,7 @@ def test_sentences_on_the_1d_game() -> None:
     # what the page says of the fall: decided at 40 and 50, not at 35, and never for the canonical agent
     assert all(baseline[n]["late_change_high"] < 0 for n in (40, 50))
     assert baseline[35]["late_change_low"] < 0 < baseline[35]["late_change_high"]
-    assert all(r["late_change_high"] > 0 for r in rows("ring1d", condition="canonical"))
+    assert all(r["late_change_high"] > 0 for r in rows("ring1d", arm="canonical"))
     plain = ratios(page_tables._results("ring1d"))
     words = (
         f"{plain[5].value:.1f} times as many episodes at N = 5, {plain[30].value:.1f} times at N = 30. From N = 40 on"
@@ -148,7 +148,7 @@ def test_sentences_on_frames() -> None:
 
 def test_sentences_on_the_3d_game() -> None:
     arms = [(a, c) for a in ("dqn", "ppo") for c in ("baseline", "canonical")]
-    found = [row("ring3d", algorithm=algorithm, encoder="pool", condition=condition) for algorithm, condition in arms]
+    found = [row("ring3d", algorithm=algorithm, encoder="pool", arm=arm) for algorithm, arm in arms]
     scores = [spaced(r["greedy_mean"], 1) for r in found]
     assert f"DQN {scores[0]} against {scores[1]}, PPO {scores[2]} against {scores[3]};" in numbers_of("README.md")
 

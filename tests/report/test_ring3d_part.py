@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from burnside.experiments.arms import read_arms
 from burnside.experiments.ring3d import PRESETS, Ring3D, Setting
 from burnside.experiments.ring3d import config as config_module
 from burnside.experiments.ring3d.analysis import COLUMNS, references
 from burnside.report.page import Page
 from burnside.report.reproduce import PARTS
 from burnside.report.ring3d import curve_plots, ring3d_part, show
-from burnside.runs import read_results, sweep
+from burnside.runs import sweep
 from burnside.runs.results import compact
 
 TINY = replace(
@@ -55,7 +56,7 @@ def test_the_part(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_curves_are_one_plot_per_algorithm(place: Path) -> None:
-    results = read_results(place / "results" / "ring3d")
+    results = read_arms(place / "results" / "ring3d")
     dqn, ppo = curve_plots(results)
     assert {row[:2] for row in dqn.rows} == {("baseline", "pool"), ("canonical", "flatten")}
     assert {row[:2] for row in ppo.rows} == {("canonical", "pool")}
@@ -75,7 +76,7 @@ def test_without_committed_results_only_the_run_is_shown(place: Path, tmp_path: 
 def test_every_row_has_the_same_keys(place: Path) -> None:
     rows = Ring3D().table(place / "results" / "ring3d", False)
     assert len(rows) == 6 and all(tuple(row) == COLUMNS for row in rows)
-    assert all(row["seeds"] is None and row["condition"] is None for row in references())
+    assert all(row["seeds"] is None and row["arm"] is None for row in references())
 
 
 def test_it_is_registered_after_the_1d_game() -> None:

@@ -17,7 +17,7 @@ from burnside.envs.manipulation.tasks import find_task
 from burnside.errors import BurnsideError, InvalidParameter, UnreadableFile
 from burnside.experiments.robot import Robot, recipe
 from burnside.experiments.robot.analysis import finetune_curves, table
-from burnside.experiments.robot.pipeline import find_demonstrations
+from burnside.experiments.robot.demonstrations import find_demonstrations
 from burnside.experiments.robot.symmetry import MOTIONS, measure
 from burnside.nn.flow import load_policy
 from burnside.runs import Cell, Context, read_results, sweep
@@ -82,7 +82,7 @@ def test_the_experiment_runs_resumes_and_is_drawn(demos: Path) -> None:
 
 
 def test_the_command_and_its_gate(demos: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["train", "robot", "--task", "stack-three", "--frame", "gripper", "--preset", "smoke", "--out", "policy"]
+    command = ["train", "robot", "--task", "stack-three", "--arm", "gripper", "--preset", "smoke", "--out", "policy"]
     command += ["--workers", "0"]
     assert main([*command, "--stage", "finetune"]) == 2
     assert "--stage imitate" in capsys.readouterr().err.replace("\n", " ")
@@ -95,9 +95,11 @@ def test_the_command_and_its_gate(demos: Path, capsys: pytest.CaptureFixture[str
     found = json.loads(capsys.readouterr().out)
     assert found["env_steps"] >= 64 and found["curve"][-1] == [found["env_steps"], found["successes"]]
     first = load_policy("policy/finetuned.safetensors").state_dict()
-    assert main([*command, "--stage", "finetune", "--anyway"]) == 0  # all of it is in the checkpoint
+    assert main([*command, "--stage", "finetune", "--anyway"]) == 0  # the cell has finished
     again = load_policy("policy/finetuned.safetensors").state_dict()
     assert all(bool((again[name] == value).all()) for name, value in first.items())
+    rows = table(Path("policy"))  # the folder is that of a sweep
+    assert [(r["kind"], r["arm"], r["env_steps"]) for r in rows][1:] == [("finetune", "gripper", found["env_steps"])]
     wrong = [*command, "--stage", "finetune"]
     wrong[wrong.index("gripper")] = "world"
     assert main(wrong) == 2
@@ -106,6 +108,33 @@ def test_the_command_and_its_gate(demos: Path, capsys: pytest.CaptureFixture[str
     assert "10 demonstrations" in capsys.readouterr().err.replace("\n", " ")
     assert main([*command, "--demos", str(DATA / "nut-assembly-sample.hdf5"), "--out", "other"]) == 2
     assert "NutAssembly_D0" in capsys.readouterr().err
+
+
+def test_a_stopped_command_resumes(demos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = ["train", "robot", "--preset", "smoke", "--workers", "0", "--json"]
+    assert main([*command, "--out", "whole"]) == 0
+    assert main([*command, "--out", "whole", "--stage", "finetune", "--anyway"]) == 0
+    keep = Context.checkpoint
+
+    def checkpoint(self: Context, *args: Any, **meta: Any) -> None:
+        keep(self, *args, **meta)
+        raise RuntimeError("the power went")
+
+    for stage in ("imitate", "finetune"):
+        again = [*command, "--out", "again", "--stage", stage, "--anyway"]
+        with monkeypatch.context() as patch:
+            patch.setattr(Context, "due", lambda self: True)
+            patch.setattr(Context, "checkpoint", checkpoint)
+            assert main(again) == 1
+        assert main(again) == 0
+    for name in ("imitated", "finetuned"):
+        assert Path(f"again/{name}.safetensors").read_bytes() == Path(f"whole/{name}.safetensors").read_bytes()
+        one, two = (json.loads(Path(f"{folder}/{name}.json").read_text()) for folder in ("again", "whole"))
+        assert one | {"policy": ""} == two | {"policy": ""}
+    (Path("again") / "imitated.json").write_text(  # as written before --frame became --arm
+        Path("again/imitated.json").read_text().replace('"arm"', '"frame"')
+    )
+    assert main([*command, "--out", "again", "--stage", "finetune", "--frame", "gripper"]) == 1  # the gate, not the arm
 
 
 def test_demonstrations_are_made_where_there_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

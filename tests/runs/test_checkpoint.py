@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from tests.runs.toy import ToyJob
 
+from burnside._checkpoints import generations, load_newest, read_arrays, save_next, write_arrays
 from burnside._files import read_json
 from burnside.errors import InvalidParameter, UnreadableFile
 from burnside.runs import Cell, Context
 from burnside.runs.cells import digest
-from burnside.runs.checkpoint import generations, load_newest, read_arrays, save_next, write_arrays
 from burnside.runs.context import Stopped
 from burnside.runs.folder import CellFolder
 from burnside.runs.work import Task, run_one
@@ -271,7 +271,7 @@ def test_a_checkpoint_of_another_layout_is_put_aside(
     outcome = run_one(task, CELL)
     assert outcome.status == "done" and len(outcome.notes) == 2
     assert words in outcome.notes[0] and outcome.notes[0].endswith("the checkpoint before it is used")
-    assert words in outcome.notes[1] and outcome.notes[1].endswith("the cell starts from the beginning")
+    assert words in outcome.notes[1] and outcome.notes[1].endswith("the run starts from the beginning")
     assert not any("\n" in note for note in outcome.notes)
     assert (folder.path / "result.json").read_bytes() == want
     assert read_json(folder.path / "about.json")["notes"] == list(outcome.notes)

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from tests.runs.toy import ToyJob, snapshot, starts, table, workers_of
 
+from burnside._checkpoints import generations
 from burnside.runs import sweep
-from burnside.runs.checkpoint import generations
 from burnside.runs.folder import CellFolder
 
 REPO = Path(__file__).resolve().parents[2]

@@ -10,13 +10,12 @@ from typing import Any, Literal
 from burnside.cli.console import output, print_json, progress, styled, table
 from burnside.cli.models import SymmetryOptions
 from burnside.errors import InvalidParameter
-from burnside.experiments.mistakes.run import ModelArchive
+from burnside.experiments.mistakes.run import RunArchive, model_settings
 from burnside.learning import Comparison, compare
 from burnside.learning.learners import practical
 from burnside.learning.run import check_delta, check_eps
 from burnside.mdp import Symmetry, TabularMDP
 from burnside.report.tables import number
-from burnside.runs.cells import CellStore
 
 __all__ = ["Measure"]
 
@@ -69,9 +68,8 @@ class Measure(SymmetryOptions):
         settings = {"learner": self.learner, "scale": scale, "eps": self.eps, "delta": self.delta, **options}
         if self.absolute:
             settings["absolute"] = True
-        archive = (
-            None if self.fresh else ModelArchive(CellStore(self.runs), model, symmetry, settings, self.max_episodes)
-        )
+        about = model_settings(model, symmetry, settings, self.max_episodes)
+        archive = None if self.fresh else RunArchive(self.runs, about)
         with progress(f"measuring {model.name}") as update:
             found = compare(
                 model,

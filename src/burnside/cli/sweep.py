@@ -12,6 +12,7 @@ import tyro
 
 from burnside.cli.console import output, print_json, print_problem, styled, table
 from burnside.errors import BurnsideError, InvalidParameter, UnknownName, UnreadableFile
+from burnside.experiments.arms import KEY
 from burnside.report.tables import number
 from burnside.runs import sweep
 from burnside.runs.job import DeviceName, EngineName, Experiment, PresetName
@@ -57,7 +58,7 @@ class Sweep:
     track: bool = False
     """Also write the logs for TensorBoard, into the subfolder tensorboard."""
     only: tuple[str, ...] = ()
-    """Run only the cells with these settings, as KEY=VALUE: condition=equivariant n=10."""
+    """Run only the cells with these settings, as KEY=VALUE: arm=equivariant n=10."""
     option: tuple[str, ...] = ()
     """Options of the engine as KEY=VALUE: timeout_min=240 slurm_partition=gpu for Slurm, address=auto for Ray."""
 
@@ -68,6 +69,9 @@ class Sweep:
         if self.workers < least:
             raise InvalidParameter(f"workers must be {least} or more with the engine {self.engine}, not {self.workers}")
         folder = self.runs or Path("runs") / self.experiment / self.preset
+        only = parse_options(self.only)
+        if "arm" in only and not any("arm" in cell.config for cell in found.plan(self.preset)):
+            only[KEY] = only.pop("arm")  # as the files of the ring games call it
         outcome = sweep(
             found,
             self.preset,
@@ -78,7 +82,7 @@ class Sweep:
             threads=self.threads,
             track=self.track,
             options=parse_options(self.option),
-            only=parse_options(self.only),
+            only=only,
         )
         self._show(outcome, folder)
         return outcome.exit_code

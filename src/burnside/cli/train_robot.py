@@ -3,37 +3,46 @@
 from __future__ import annotations
 
 import json as jsonlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from burnside._files import read_json
-from burnside.cli.console import error_console, output, print_json, progress, styled
+import tyro
+
+from burnside._files import read_json, sha256, write_atomically, write_text
+from burnside.cli.console import error_console, output, print_json, print_problem, progress, styled
 from burnside.errors import DamagedFile, InvalidParameter, UnreadableFile
 from burnside.runs.job import DeviceName, PresetName
+
+if TYPE_CHECKING:
+    from burnside.experiments.robot.config import Recipe
+    from burnside.experiments.robot.run import OneRun
 
 __all__ = ["TrainRobot"]
 
 
 @dataclass(frozen=True)
 class TrainRobot:
-    """Train a flow policy for a manipulation task: imitation, then PPO over its denoising chain; a stopped run resumes.
+    """Train a flow policy for a manipulation task: imitation, then PPO over its denoising chain.
 
-    The folder holds imitated.safetensors, finetuned.safetensors, a result of each stage in JSON, and checkpoints.
+    Each stage is a sweep of one cell: run the same command again to resume one that was stopped. The folder holds
+    imitated.safetensors, finetuned.safetensors and a JSON file on each; burnside table robot --runs FOLDER reads it.
     """
 
     task: Literal["stack-three", "nut-assembly"] = "stack-three"
     """Which task."""
     stage: Literal["imitate", "finetune"] = "imitate"
-    """imitate: learn from demonstrations. finetune: continue with PPO from the policy that imitation left there."""
-    frame: Literal["world", "base", "azimuth", "relative", "upright", "gripper"] = "gripper"
-    """Of observations and actions: the world's, the base's (a control), or the hand's, wholly or in part."""
+    """imitate: learn from demonstrations. finetune: improve the policy that imitation left in the folder, with PPO."""
+    arm: Annotated[
+        Literal["world", "base", "azimuth", "relative", "upright", "gripper"], tyro.conf.arg(aliases=["--frame"])
+    ] = "gripper"
+    """Frame of observations and actions: the world's, the base's (a control), or the hand's, wholly or in part."""
     preset: PresetName = "laptop"
     """How much: smoke (seconds), laptop (minutes), study (what the study runs), paper (the paper's full scale)."""
     demos: Path | None = None
     """File of demonstrations; default runs/demos/TASK.hdf5, and where there is none the expert makes them."""
     out: Path | None = None
-    """Folder; default runs/train/TASK-FRAME."""
+    """Folder; default runs/train/TASK-ARM."""
     observation: Literal["state", "cloud", "tokens"] = "state"
     """Poses of the objects, a point cloud instead of them, or poses in the network of the clouds (tokens)."""
     points: int | None = None
@@ -61,38 +70,26 @@ class TrainRobot:
 
     def run(self) -> int:
         """Run the command: 1 if the gate before fine-tuning is closed."""
-        import torch
-
-        from burnside.runs.context import resolve_device
-
         if self.workers < 0 or self.threads < 1:
             raise InvalidParameter("workers must be 0 or more and threads 1 or more")
-        torch.set_num_threads(self.threads)
-        recipe, device = self._recipe(), resolve_device(self.device)
-        folder = self.out or Path("runs") / "train" / f"{self.task}-{self.frame}"
-        from burnside.experiments.robot.pipeline import environment
+        recipe = self._recipe()
+        folder = self.out or Path("runs") / "train" / f"{self.task}-{self.arm}"
+        if self.stage == "imitate":
+            job, about = self._imitation(recipe)
+        else:
+            start, before = self._start(folder, recipe)
+            if start is None:
+                return 1
+            job, about = start, {"before": before}
+        return self._train(job, folder, about)
 
-        scene, source = None, "burnside"
-        if self.source == "nvidia":
-            if self.stage == "imitate" and self.demos is None:
-                raise InvalidParameter("--source nvidia takes NVIDIA's demonstrations: give their file with --demos")
-            from burnside.envs.manipulation.nvidia import nvidia_scene
-
-            scene, source = nvidia_scene(self.task), "nvidia"
-        with environment(recipe, self.workers, scene, source) as env:
-            if self.stage == "imitate":
-                return self._imitate(recipe, env, folder, device)
-            return self._finetune(recipe, env, folder, device)
-
-    def _recipe(self) -> Any:
-        from dataclasses import replace
-
+    def _recipe(self) -> Recipe:
         from burnside.experiments.robot.config import recipe
 
         found = recipe(
             self.preset,
             self.task,
-            self.frame,
+            self.arm,
             observation=self.observation,
             points=self.points,
             demos=self.demonstrations,
@@ -103,35 +100,42 @@ class TrainRobot:
         warmup = min(int(found.imitation["warmup"]), self.updates // 2)
         return replace(found, imitation={**found.imitation, "steps": self.updates, "warmup": warmup})
 
-    def _imitate(self, recipe: Any, env: Any, folder: Path, device: str) -> int:
-        from burnside.experiments.robot.training import imitate
-        from burnside.nn.flow import save_policy
+    def _imitation(self, recipe: Recipe) -> tuple[OneRun, dict[str, Any]]:
+        """Imitation, once its demonstrations have been found to be what they should be; their clouds are drawn here."""
+        from burnside.experiments.robot.demonstrations import clouds_of, find_demonstrations
+        from burnside.experiments.robot.run import OneRun
 
-        with progress(f"imitation, {self.task}, {self.frame}") as update:
-            found = imitate(
-                recipe,
-                env,
-                self.seed,
-                demos=self.demos,
-                device=device,
-                checkpoint=folder / "imitation.npz",
-                progress=update,
-                say=self._say,
-            )
-        save_policy(found.policy, folder / "imitated.safetensors")
-        about = {"updates": found.updates, "demonstrations": recipe.demos, "loss": found.loss}
-        self._report(folder, "imitated", recipe, found.successes, about)
-        return 0
+        scene = None
+        if self.source == "nvidia":
+            if self.demos is None:
+                raise InvalidParameter("--source nvidia takes NVIDIA's demonstrations: give their file with --demos")
+            from burnside.envs.manipulation.nvidia import nvidia_scene
 
-    def _finetune(self, recipe: Any, env: Any, folder: Path, device: str) -> int:
-        from burnside.experiments.robot.pipeline import gate_says
-        from burnside.experiments.robot.training import finetune
-        from burnside.nn.flow import load_policy, save_policy
+            scene = nvidia_scene(self.task)
+        file = find_demonstrations(recipe, self.demos, scene)
+        with progress(f"drawing the clouds of {len(file)} demonstrations") as update:
+            clouds_of(recipe, file, update)
+        given = {} if self.demos is None else {"demos_sha256": sha256(self.demos)}
+        more = {**given, **self._more()}
+        about = {"updates": recipe.imitation["steps"], "demonstrations": recipe.demos}
+        return OneRun(recipe, self.seed, more, demos=self.demos, workers=self.workers), about
+
+    def _more(self) -> dict[str, Any]:
+        """What the cells of the study do not have in their configuration."""
+        return {} if self.source == "burnside" else {"source": self.source}
+
+    def _start(self, folder: Path, recipe: Recipe) -> tuple[OneRun | None, int]:
+        """Fine-tuning of the policy in the folder (None if the gate is closed), and the successes of that policy."""
+        from burnside.envs.manipulation.tasks import find_task
+        from burnside.experiments.imitate_finetune import Start, gate_says
+        from burnside.experiments.robot.run import OneRun
+        from burnside.nn.flow import load_policy
+        from burnside.runs.context import resolve_device
 
         path = folder / "imitated.safetensors"
         if not path.exists():
             raise UnreadableFile(
-                f"there is no policy {path}: run 'burnside train robot --task {self.task} --frame {self.frame} --stage "
+                f"there is no policy {path}: run 'burnside train robot --task {self.task} --arm {self.arm} --stage "
                 f"imitate --preset {self.preset} --out {folder}' first"
             )
         before = self._before(folder)
@@ -140,56 +144,82 @@ class TrainRobot:
             error_console().print(f"{why}{' (continuing: --anyway)' if self.anyway else ''}", soft_wrap=True)
             if not self.anyway:
                 error_console().print("--anyway fine-tunes regardless")
-                return 1
-        policy = load_policy(path, expect=recipe.policy, device=device)
-        with progress(f"fine-tuning, {self.task}, {self.frame}") as update:
-            found = finetune(
-                recipe,
-                policy,
-                env,
-                self.seed,
-                checkpoint=folder / "finetune.npz",
-                progress=update,
-                say=self._say,
-            )
-        save_policy(found.policy, folder / "finetuned.safetensors")
-        about = {"env_steps": found.env_steps, "before": before["successes"], "curve": found.curve}
-        self._report(folder, "finetuned", recipe, found.successes, about)
-        return 0
-
-    def _say(self, text: str) -> None:
-        error_console().print(text, soft_wrap=True)
+                return None, before["successes"]
+        policy = load_policy(path, expect=recipe.policy, device=resolve_device(self.device))
+        for line in recipe.agent.describe(recipe.policy.n_act, find_task(self.task).limit):
+            error_console().print(line, soft_wrap=True)
+        start = Start(policy, before["successes"], before["scenes"], before["loss"])
+        more = {"imitated_sha256": sha256(path), "imitated_successes": before["successes"], **self._more()}
+        return OneRun(recipe, self.seed, more, start, workers=self.workers), before["successes"]
 
     def _before(self, folder: Path) -> dict[str, Any]:
         path = folder / "imitated.json"
         try:
             found: dict[str, Any] = read_json(path)
-            task, frame = found["task"], found["frame"]
-            before = {"successes": int(found["successes"]), "scenes": int(found["scenes"])}
+            # files written before the option --frame became --arm
+            task, arm = found["task"], found["arm"] if "arm" in found else found["frame"]
+            before: dict[str, Any] = {"successes": int(found["successes"]), "scenes": int(found["scenes"])}
+            before["loss"] = None if found.get("loss") is None else float(found["loss"])
             if not 0 <= before["successes"] <= before["scenes"] or not before["scenes"]:
                 raise DamagedFile("its counts are not numbers")
         except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
             raise UnreadableFile(
                 f"{path} cannot be read ({type(error).__name__}): run the stage imitate again"
             ) from None
-        if (task, frame) != (self.task, self.frame):
+        if (task, arm) != (self.task, self.arm):
             raise InvalidParameter(
-                f"{folder} holds a policy for {task} in the frame {frame}: give these, or another --out"
+                f"{folder} holds a policy for {task} with the arm {arm}: give these, or another --out"
             )
         return before
 
-    def _report(self, folder: Path, name: str, recipe: Any, successes: int, about: dict[str, Any]) -> None:
-        from burnside._files import write_text
+    def _train(self, job: OneRun, folder: Path, about: dict[str, Any]) -> int:
+        """Sweep the one cell, then show its result and copy its policy to where it is looked for."""
+        from burnside.experiments.robot.run import POLICY
+        from burnside.runs import sweep
+        from burnside.runs.folder import CellFolder
+
+        outcome = sweep(
+            job,
+            self.preset,
+            folder,
+            workers=0,
+            device=self.device,
+            threads=self.threads,
+            only={"kind": "pipeline"},  # the cells of other stages stay in the plan of the folder
+        )
+        for why in outcome.failed.values():
+            print_problem("failed", why)
+        if not outcome.ok:
+            if outcome.left:
+                error_console().print("stopped; the same command resumes")
+            return outcome.exit_code
+        cell = CellFolder(folder, job.plan(self.preset)[0])
+        result = cell.result()
+        kept = cell.path / POLICY
+        if result is None or not kept.exists():
+            raise UnreadableFile(f"{kept} is gone: delete the folder {cell.path} and run the command again")
+        (row,) = result["rows"]
+        if job.start is None:
+            name, successes, more = "imitated", row["successes"], {**about, "loss": row["loss"]}
+        else:
+            tests = cell.table("finetune")
+            curve = [[int(a), int(b)] for a, b in zip(tests["env_steps"], tests["successes"], strict=True)][1:]
+            name, successes, more = "finetuned", row["after"], {"env_steps": row["env_steps"], **about, "curve": curve}
+        write_atomically(folder / f"{name}.safetensors", lambda file: file.write(kept.read_bytes()))
+        self._report(folder, name, successes, row["scenes"], more)
+        return 0
+
+    def _report(self, folder: Path, name: str, successes: int, scenes: int, about: dict[str, Any]) -> None:
         from burnside.stats import wilson
 
-        rate = wilson(successes, recipe.scenes)
+        rate = wilson(successes, scenes)
         facts = {
             "task": self.task,
-            "frame": self.frame,
+            "arm": self.arm,
             "preset": self.preset,
             "seed": self.seed,
             "successes": successes,
-            "scenes": recipe.scenes,
+            "scenes": scenes,
             "success": rate.value,
             "low": rate.low,
             "high": rate.high,
@@ -201,7 +231,7 @@ class TrainRobot:
             print_json(facts)
             return
         said = (
-            f"{facts['policy']}: {successes} of {recipe.scenes} held-out scenes, {rate.value:.0%} "
+            f"{facts['policy']}: {successes} of {scenes} held-out scenes, {rate.value:.0%} "
             f"(95 %: {rate.low:.0%} to {rate.high:.0%})"
         )
         output().print(styled(said), soft_wrap=True)

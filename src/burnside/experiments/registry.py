@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from burnside.experiments.cube import Cube
+from burnside.experiments.mistakes import Mistakes
 from burnside.experiments.planar import Planar
 from burnside.experiments.ring1d import Ring1D
 from burnside.experiments.ring3d import Ring3D
@@ -12,6 +13,7 @@ from burnside.runs.job import Experiment
 __all__ = ["EXPERIMENTS"]
 
 EXPERIMENTS: dict[str, Experiment] = {
+    "mistakes": Mistakes(),
     "ring1d": Ring1D(),
     "ring3d": Ring3D(),
     "cube": Cube(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,12 +16,12 @@ from burnside.learning.learn import learn
 from burnside.learning.learners import Learner, make_learner
 from burnside.learning.run import Run
 from burnside.learning.world import World
-from burnside.mdp import Symmetry, TabularMDP, quotient
+from burnside.mdp import Quotient, Symmetry, TabularMDP, quotient
 from burnside.mdp.reach import reachable
 from burnside.stats.ratios import Ratio, means_ratio
 from burnside.theory.audit import paper_factor, reachable_sizes
 
-__all__ = ["Archive", "Comparison", "compare"]
+__all__ = ["ON_M", "ON_QUOTIENT", "Archive", "Comparison", "compare", "predictions"]
 
 Progress = Callable[[float, int], object]
 
@@ -64,6 +64,11 @@ class Comparison:
     order: int | None
     paper: float | None
     terminal_states: int = 0
+
+    @classmethod
+    def of(cls, name: str, on_m: Sequence[Run], on_quotient: Sequence[Run], predicted: Mapping[str, Any]) -> Comparison:
+        """Runs on both sides, with what :func:`predictions` says of their ratio."""
+        return cls(name, tuple(on_m), tuple(on_quotient), _ratio(on_m, on_quotient), **predicted)
 
     @property
     def label(self) -> str:
@@ -180,18 +185,19 @@ def compare(
     runs = _run_all(one, numbers, workers, progress)
     on_m = tuple(runs[s, ON_M] for s in numbers)
     on_quotient = tuple(runs[s, ON_QUOTIENT] for s in numbers)
+    return Comparison.of(mdp.name, on_m, on_quotient, predictions(mdp, group, reduced))
+
+
+def predictions(mdp: TabularMDP, group: Symmetry, reduced: Quotient) -> dict[str, Any]:
+    """The factors that claim to predict the ratio, by the names that :class:`Comparison` gives them."""
     met = reachable_sizes(mdp, reduced)
-    return Comparison(
-        mdp.name,
-        on_m,
-        on_quotient,
-        _ratio(on_m, on_quotient),
-        reduced.reduction.pair_factor,
-        met["pairs"] / met["quotient_pairs"],
-        group.order_on(mdp, reachable(mdp)[mdp.pair_state]),
-        paper_factor(mdp, group, reduced).average,
-        mdp.n_terminal,
-    )
+    return {
+        "joint": reduced.reduction.pair_factor,
+        "reachable": met["pairs"] / met["quotient_pairs"],
+        "order": group.order_on(mdp, reachable(mdp)[mdp.pair_state]),
+        "paper": paper_factor(mdp, group, reduced).average,
+        "terminal_states": mdp.n_terminal,
+    }
 
 
 #: A run: seed, stream, and where to say how far it is, which ends it by raising.

@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from burnside._files import write_text
-from burnside.experiments.mistakes import PRESETS, Setting, run_preset
-from burnside.experiments.mistakes.analysis import COLUMNS, RUN_COLUMNS, Summary, growth, runs, summarise
+from burnside.experiments.mistakes import Setting
+from burnside.experiments.mistakes.analysis import COLUMNS, RUN_COLUMNS, Summary, comparisons, growth, runs, summarise
 from burnside.learning import Comparison
 from burnside.report.page import Page
-from burnside.report.parts import Report, resources_of
+from burnside.report.parts import Report
 from burnside.report.plots import Plot, as_csv, plot
 from burnside.report.tables import number, span
 from burnside.report.theory_plots import covering_curves, reduction
-from burnside.runs.cells import CellStore
 from burnside.stats.ratios import bound_text
 from burnside.stats.scaling import Slope
 
@@ -25,17 +24,8 @@ Results = Sequence[tuple[Setting, Comparison]]
 
 
 def mistakes_part(page: Page, preset: str, report: Report, out: Path) -> None:
-    """Measure, draw and write the part; figures and their data go to ``out/figures``."""
-    settings, seeds = PRESETS[preset]
-    total = 2 * seeds * len(settings)
-    finished: dict[str, int] = {}
-
-    def progress(name: str, done: int, _: int) -> None:
-        finished[name] = done
-        report(sum(finished.values()), total)
-
-    store = CellStore(Path("runs") / "mistakes")
-    results = run_preset(preset, store=store, workers=max(1, resources_of(report).workers), progress=progress)
+    """Draw and tabulate the sweep of the preset; figures and their data go to ``out/figures``."""
+    results = comparisons(Path("runs") / "mistakes" / preset)
     summary = summarise(results)
     page.text(
         "A mistake is an episode whose policy is more than ε worse than optimal (Def. 2); the executed policy is "

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from burnside.errors import UnreadableFile
+from burnside.experiments.arms import read_arms
 from burnside.report.cube import worth_text
 from burnside.report.mistakes import limits_text
 from burnside.report.planar import ratio_text, saving_text
 from burnside.report.plots import Plot
 from burnside.report.tables import between, markdown, number, spaced, three_digits, with_error, with_interval
-from burnside.runs import Results, read_results
+from burnside.runs import Results
 from burnside.runs.results import committed
 
 __all__ = ["BLOCKS", "FIGURES"]
@@ -52,7 +53,7 @@ def _folder(experiment: str) -> Path:
 
 @cache
 def _results(experiment: str) -> Results:
-    return read_results(_folder(experiment))
+    return read_arms(_folder(experiment))
 
 
 @cache
@@ -65,9 +66,9 @@ def _rows(experiment: str) -> tuple[dict[str, Any], ...]:
 # ---------------------------------------------------------------------- the 1D game
 
 
-def _conditions(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _arms(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     order = ("baseline", "canonical", "augment", "equivariant")
-    return sorted(rows, key=lambda row: (row["n"], order.index(row["condition"]), row["budget"]))
+    return sorted(rows, key=lambda row: (row["n"], order.index(row["arm"]), row["budget"]))
 
 
 @block("ring1d-times")
@@ -75,19 +76,19 @@ def _ring1d_times() -> str:
     from burnside.experiments.ring1d.analysis import by_rule
 
     rules = by_rule(_folder("ring1d"))
-    other = {rule: {(r["n"], r["condition"], r["budget"]): r for r in rows} for rule, rows in rules.items()}
+    other = {rule: {(r["n"], r["arm"], r["budget"]): r for r in rows} for rule, rows in rules.items()}
 
     def under(rule: str, row: Mapping[str, Any]) -> str:
-        found = other[rule][row["n"], row["condition"], row["budget"]]
+        found = other[rule][row["n"], row["arm"], row["budget"]]
         return f"{spaced(found['restricted_mean'])} ({found['seeds'] - found['censored']}/{found['seeds']})"
 
     return markdown(
-        ["N", "condition", "ours, mean ± SE", "95 %", "restricted mean", "paper", "solved",
+        ["N", "arm", "ours, mean ± SE", "95 %", "restricted mean", "paper", "solved",
          "environment steps, mean ± SE", "90 % rule", "greedy rule"],
         [
             [
                 str(row["n"]),
-                row["condition"],
+                row["arm"],
                 with_error(row["mean"], row["se"]),
                 between(row["mean_low"], row["mean_high"], 0),
                 spaced(row["restricted_mean"]),
@@ -97,7 +98,7 @@ def _ring1d_times() -> str:
                 under("train90", row),
                 under("greedy95", row),
             ]
-            for row in _conditions(_rows("ring1d"))
+            for row in _arms(_rows("ring1d"))
         ],
     )  # fmt: skip
 
@@ -117,8 +118,8 @@ def _ring1d_growth() -> str:
     from burnside.experiments.ring1d.analysis import growth
 
     words = []
-    for condition, name in (("baseline", "the baseline (N ≤ 30)"), ("canonical", "the canonical agent (N ≤ 50)")):
-        slope = growth(_results("ring1d"), condition)
+    for arm, name in (("baseline", "the baseline (N ≤ 30)"), ("canonical", "the canonical agent (N ≤ 50)")):
+        slope = growth(_results("ring1d"), arm)
         assert slope is not None
         words.append(f"N^{with_interval(slope.exponent, slope.low, slope.high, digits=2)} for {name}")
     return f"Over the sizes that every seed solved, episodes grow as {' and as '.join(words)}."
@@ -126,13 +127,13 @@ def _ring1d_growth() -> str:
 
 @block("ring1d-returns")
 def _ring1d_returns() -> str:
-    chosen = [row for row in _conditions(_rows("ring1d")) if row["n"] >= 30]
+    chosen = [row for row in _arms(_rows("ring1d")) if row["n"] >= 30]
     return markdown(
-        ["N", "condition", *(str(k) for k in range(1, 11)), "last − fifth tenth"],
+        ["N", "arm", *(str(k) for k in range(1, 11)), "last − fifth tenth"],
         [
             [
                 str(row["n"]),
-                row["condition"],
+                row["arm"],
                 *(spaced(value, 1) for value in row["returns"]),
                 with_interval(row["late_change"], row["late_change_low"], row["late_change_high"]),
             ]
@@ -162,7 +163,7 @@ def _ring3d_final() -> str:
         learned = row["seeds"] is not None
         return [
             row["algorithm"].upper() if learned else row["algorithm"],
-            row["condition"] or "",
+            row["arm"] or "",
             row["encoder"] or "",
             str(row["episodes"] or ""),
             score(row, "greedy"),
@@ -176,7 +177,7 @@ def _ring3d_final() -> str:
         ]
 
     return markdown(
-        ["algorithm", "condition", "encoder", "episodes", "greedy", "95 %", "sampled", "95 %", "last 5 greedy",
+        ["algorithm", "arm", "encoder", "episodes", "greedy", "95 %", "sampled", "95 %", "last 5 greedy",
          "solved", "cells", "the paper"],
         [line(row) for row in _rows("ring3d")],
     )  # fmt: skip

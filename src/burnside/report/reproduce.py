@@ -40,6 +40,7 @@ PARTS: dict[str, Part] = {
         "Sample complexity, measured: mistakes on M and on its quotient",
         mistakes_part,
         {"smoke": 4, "laptop": 175, "study": 175, "paper": 175},
+        experiment="mistakes",
     ),
     "ring1d": Part(
         "The 1D cyclic game: DQN with and without canonicalization (Table 1, Fig. 4a)",

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from burnside.experiments.arms import read_arms
 from burnside.experiments.ring1d import PAPER
 from burnside.experiments.ring1d.analysis import PARTS, by_rule, growth, ratios, returns_by_part, table
 from burnside.report.page import Page
 from burnside.report.parts import Report
 from burnside.report.plots import Plot, plot
 from burnside.report.tables import number, plus_minus
-from burnside.runs import Results, read_results
+from burnside.runs import Results
 from burnside.runs.results import committed
 from burnside.stats.intervals import mean_band
 from burnside.theory.bounds import Size, leading_log10
@@ -43,12 +44,12 @@ def ring1d_part(page: Page, preset: str, report: Report, out: Path) -> None:
 
 def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "") -> None:
     """Add one folder of results to the page."""
-    results = read_results(folder, allow_missing=True)
+    results = read_arms(folder, allow_missing=True)
     rows = table(folder, allow_missing=True)
     body = [
         [
             row["n"],
-            row["condition"],
+            row["arm"],
             row["seeds"],
             f"{row['solved']:.0%}",
             plus_minus(row["mean"], row["se"]),
@@ -62,7 +63,7 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
     ]
     headers = [
         "N",
-        "condition",
+        "arm",
         "seeds",
         "solved",
         "mean ± SE",
@@ -85,20 +86,20 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
         if row["late_change_high"] is not None and row["late_change_high"] < 0:
             low, high = row["late_change_low"], row["late_change_high"]
             page.text(
-                f"N = {row['n']}, {row['condition']}: the training return falls by {-row['late_change']:.1f} (95 %: "
+                f"N = {row['n']}, {row['arm']}: the training return falls by {-row['late_change']:.1f} (95 %: "
                 f"{-high:.1f} to {-low:.1f}) from the fifth tenth of the budget to the last. Training makes it worse, "
                 f"so its censored runs do not measure the samples it needs."
             )
-    for condition in ("baseline", "canonical"):
-        slope = growth(results, condition)
+    for arm in ("baseline", "canonical"):
+        slope = growth(results, arm)
         if slope is not None:
-            page.text(f"{condition}: episodes grow as N^{slope.exponent:.2f} ({slope.interval}).")
+            page.text(f"{arm}: episodes grow as N^{slope.exponent:.2f} ({slope.interval}).")
     rules = by_rule(folder, allow_missing=True)
-    keyed = {rule: {(r["n"], r["condition"], r["budget"]): r for r in rows} for rule, rows in rules.items()}
+    keyed = {rule: {(r["n"], r["arm"], r["budget"]): r for r in rows} for rule, rows in rules.items()}
     compared = [
         [*key, *(number(_rounded(keyed[rule][key]["restricted_mean"])) for rule in rules)] for key in keyed["train95"]
     ]
-    page.table(["N", "condition", "budget", *rules], compared, "Restricted mean under other readings of 'converged'")
+    page.table(["N", "arm", "budget", *rules], compared, "Restricted mean under other readings of 'converged'")
     for figure in (times_plot(results, suffix), curves_plot(results, suffix), returns_plot(results, suffix)):
         figure.save(out / "figures")
         page.figure(figure.svg, figure.caption)
@@ -110,22 +111,22 @@ def _rounded(value: float | None) -> float | None:
 
 def times_plot(results: Results, suffix: str = "") -> Plot:
     """Fig. 4a: episodes to convergence against N, the paper's points, and the bound's leading term."""
-    rows = [(r["n"], r["condition"], r["seed"], r["train95"], r["train95_solved"]) for r in results.rows]
+    rows = [(r["n"], r["arm"], r["seed"], r["train95"], r["train95_solved"]) for r in results.rows]
     sizes = sorted({r[0] for r in rows})
 
     def draw(figure: Any) -> None:
         left, right = figure.subplots(1, 2, width_ratios=[3, 2])
-        for condition in sorted({r[1] for r in rows}):
-            colour = _COLOURS[condition]
-            mine = [r for r in rows if r[1] == condition]
+        for arm in sorted({r[1] for r in rows}):
+            colour = _COLOURS[arm]
+            mine = [r for r in rows if r[1] == arm]
             solved, open_ = ([r for r in mine if r[4] == flag] for flag in (True, False))
             left.scatter([r[0] for r in solved], [r[3] for r in solved], s=9, color=colour, alpha=0.5)
             left.scatter(
                 [r[0] for r in open_], [r[3] for r in open_], s=18, marker="^", facecolors="none", edgecolors=colour
             )
             means = [np.mean([r[3] for r in mine if r[0] == n]) for n in sizes if any(r[0] == n for r in mine)]
-            left.plot([n for n in sizes if any(r[0] == n for r in mine)], means, color=colour, label=condition)
-            paper = [(n, v[0]) for (n, c), v in PAPER.items() if c == condition and n in sizes]
+            left.plot([n for n in sizes if any(r[0] == n for r in mine)], means, color=colour, label=arm)
+            paper = [(n, v[0]) for (n, c), v in PAPER.items() if c == arm and n in sizes]
             if paper:
                 left.plot(
                     *zip(*paper, strict=True),
@@ -133,7 +134,7 @@ def times_plot(results: Results, suffix: str = "") -> Plot:
                     linestyle=":",
                     marker="x",
                     linewidth=1,
-                    label=f"{condition}, paper",
+                    label=f"{arm}, paper",
                 )
         left.set(yscale="log", xlabel="N", ylabel="episodes to convergence")
         left.legend()
@@ -155,7 +156,7 @@ def times_plot(results: Results, suffix: str = "") -> Plot:
         "it predicts the ratio N at best and not the curve."
     )
     single = len({r[2] for r in rows}) < 2
-    headers = ("n", "condition", "seed", "episodes", "solved")
+    headers = ("n", "arm", "seed", "episodes", "solved")
     return plot(
         f"fig4a-ring1d{suffix}",
         caption,
@@ -174,8 +175,8 @@ def curves_plot(results: Results, suffix: str = "", window: int = 100) -> Plot:
     rows: list[tuple[Any, ...]] = []
     curves: dict[tuple[int, str], tuple[Any, Any, Any, Any]] = {}
     for n in sizes:
-        for condition in sorted({str(c) for c in np.unique(columns["condition"])}):
-            chosen = (columns["n"] == n) & (columns["condition"] == condition)
+        for arm in sorted({str(c) for c in np.unique(columns["arm"])}):
+            chosen = (columns["n"] == n) & (columns["arm"] == arm)
             if not chosen.any():
                 continue
             seeds = np.unique(columns["seed"][chosen])
@@ -184,8 +185,8 @@ def curves_plot(results: Results, suffix: str = "", window: int = 100) -> Plot:
             smooth = np.stack([np.convolve(r[:length], np.ones(window) / window, mode="valid") for r in returns])
             step = max(1, smooth.shape[1] // 200)
             x = np.arange(window, length + 1)[::step]
-            curves[n, condition] = (x, smooth.mean(0)[::step], smooth.min(0)[::step], smooth.max(0)[::step])
-            rows += [(n, condition, *map(float, v)) for v in zip(*curves[n, condition], strict=True)]
+            curves[n, arm] = (x, smooth.mean(0)[::step], smooth.min(0)[::step], smooth.max(0)[::step])
+            rows += [(n, arm, *map(float, v)) for v in zip(*curves[n, arm], strict=True)]
 
     def draw(figure: Any) -> None:
         across = min(3, len(sizes))
@@ -193,10 +194,10 @@ def curves_plot(results: Results, suffix: str = "", window: int = 100) -> Plot:
         panels = figure.subplots(down, across, squeeze=False)
         for k, n in enumerate(sizes):
             axes = panels[k // across][k % across]
-            for (size, condition), (x, mean, low, high) in curves.items():
+            for (size, arm), (x, mean, low, high) in curves.items():
                 if size == n:
-                    axes.plot(x, mean, color=_COLOURS[condition], label=condition, linewidth=1.2)
-                    axes.fill_between(x, low, high, color=_COLOURS[condition], alpha=0.15, linewidth=0)
+                    axes.plot(x, mean, color=_COLOURS[arm], label=arm, linewidth=1.2)
+                    axes.fill_between(x, low, high, color=_COLOURS[arm], alpha=0.15, linewidth=0)
             axes.set_title(f"N = {n}", fontsize=9, loc="left")
             axes.set_xscale("log")
         for k in range(len(sizes), down * across):
@@ -206,7 +207,7 @@ def curves_plot(results: Results, suffix: str = "", window: int = 100) -> Plot:
     caption = (
         f"Training return, moving average over {window} episodes: mean over seeds, band from the lowest to the highest."
     )
-    headers = ("n", "condition", "episode", "mean", "low", "high")
+    headers = ("n", "arm", "episode", "mean", "low", "high")
     height = 2.2 * -(-len(sizes) // 3) + 0.4
     return plot(f"curves-ring1d{suffix}", caption, draw, headers, rows, size=(9, height))
 
@@ -232,10 +233,10 @@ def returns_plot(results: Results, suffix: str = "", only: Sequence[int] = ()) -
         for k, n in enumerate(sizes):
             axes = panels[k // across][k % across]
             for key, band in found.items():
-                size, condition, _ = key
+                size, arm, _ = key
                 if size == n:
-                    x, colour = ends[key], _COLOURS[condition]
-                    axes.plot(x, band.value, color=colour, label=condition, marker="o", markersize=2, linewidth=1.2)
+                    x, colour = ends[key], _COLOURS[arm]
+                    axes.plot(x, band.value, color=colour, label=arm, marker="o", markersize=2, linewidth=1.2)
                     axes.fill_between(x, band.low, band.high, color=colour, alpha=0.15, linewidth=0)
             axes.axhline(targets[n], color="#5c6670", linestyle=":", linewidth=1)
             axes.set_title(f"N = {n}", fontsize=9, loc="left")
@@ -257,7 +258,7 @@ def returns_plot(results: Results, suffix: str = "", only: Sequence[int] = ()) -
         for key, band in found.items()
         for end, *point in zip(ends[key], *band, strict=True)
     ]
-    headers = ("n", "condition", "episodes", "return", "low", "high")
+    headers = ("n", "arm", "episodes", "return", "low", "high")
     height = 2.2 * max(1, -(-len(sizes) // (2 if len(sizes) == 4 else 3))) + 0.4
     single = len({r["seed"] for r in results.rows}) < 2
     mark = "single seed" if single else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from burnside.experiments.arms import read_arms
 from burnside.experiments.ring3d import PAPER, Setting
 from burnside.experiments.ring3d.analysis import circling, curves, table
 from burnside.experiments.ring3d.config import ALGORITHMS
@@ -12,12 +13,12 @@ from burnside.report.page import Page
 from burnside.report.parts import Report
 from burnside.report.plots import Plot, plot
 from burnside.report.tables import number, plus_minus
-from burnside.runs import Results, read_results
+from burnside.runs import Results
 from burnside.runs.results import committed
 
 __all__ = ["curve_plots", "ring3d_part", "show"]
 
-#: As in the 1D part: a condition is a colour; the encoder is the line.
+#: As in the 1D part: an arm is a colour; the encoder is the line.
 _COLOURS = {"baseline": "#d55e00", "canonical": "#0072b2", "augment": "#009e73", "equivariant": "#cc79a7"}
 _LINES = {"pool": "-", "flatten": "--"}
 
@@ -26,7 +27,7 @@ def ring3d_part(page: Page, preset: str, report: Report, out: Path) -> None:
     """Tabulate and draw the sweep of the preset; the committed study is shown beside it."""
     folder = Path("runs") / "ring3d" / preset
     page.text(
-        "DQN and PPO on the 3D game of App. C, N = 5. The paper gives one number per condition and neither the "
+        "DQN and PPO on the 3D game of App. C, N = 5. The paper gives one number per arm and neither the "
         "algorithm nor how the policy was played, so greedy and sampled play of both are shown. 'pool' is the paper's "
         "encoder, which averages over all cells; 'flatten' keeps places.",
         f"Why a trained policy can end below a random one: a policy that ignores the board and is played greedily runs "
@@ -42,9 +43,9 @@ def ring3d_part(page: Page, preset: str, report: Report, out: Path) -> None:
 
 def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "") -> None:
     """Add one folder of results to the page."""
-    results = read_results(folder, allow_missing=True)
+    results = read_arms(folder, allow_missing=True)
     headers = [
-        *("algorithm", "condition", "encoder", "seeds", "episodes", "updates"),
+        *("algorithm", "arm", "encoder", "seeds", "episodes", "updates"),
         *("greedy ± SE", "95 %", "sampled ± SE", "last 5 greedy", "solved", "cells", "paper"),
     ]
     page.table(headers, [_cells(row) for row in table(folder, allow_missing=True)], caption)
@@ -58,7 +59,7 @@ def _cells(row: dict[str, Any]) -> list[object]:
     low, high = row["greedy_low"], row["greedy_high"]
     return [
         row["algorithm"].upper() if learned else row["algorithm"],
-        row["condition"] or "",
+        row["arm"] or "",
         row["encoder"] or "",
         row["seeds"],
         row["episodes"],
@@ -90,18 +91,18 @@ def curve_plots(results: Results, suffix: str = "", window: int | None = None) -
             axes = figure.subplots()
             for curve in mine:
                 setting: Setting = curve.setting
-                colour = _COLOURS[setting.condition]
-                label = f"{setting.condition}, {setting.encoder}"
+                colour = _COLOURS[setting.arm]
+                label = f"{setting.arm}, {setting.encoder}"
                 axes.plot(curve.episode, curve.mean, color=colour, linestyle=_LINES[setting.encoder], label=label)
                 if curve.seeds > 1:
                     axes.fill_between(curve.episode, curve.low, curve.high, color=colour, alpha=0.15, linewidth=0)
-            for condition, (mean, _) in PAPER.items():
-                axes.axhline(mean, color=_COLOURS[condition], linestyle=":", linewidth=1)
+            for arm, (mean, _) in PAPER.items():
+                axes.axhline(mean, color=_COLOURS[arm], linestyle=":", linewidth=1)
             axes.set(xlabel="episode", ylabel="training return", ylim=(-75, 22))
             axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
 
         rows = [
-            (curve.setting.condition, curve.setting.encoder, curve.seeds, *map(float, point))
+            (curve.setting.arm, curve.setting.encoder, curve.seeds, *map(float, point))
             for curve in mine
             for point in zip(curve.episode, curve.mean, curve.low, curve.high, strict=True)
         ]
@@ -114,7 +115,7 @@ def curve_plots(results: Results, suffix: str = "", window: int | None = None) -
                 f"fig4b-ring3d-{algorithm}{suffix}",
                 caption,
                 draw,
-                ("condition", "encoder", "seeds", "episode", "mean", "low", "high"),
+                ("arm", "encoder", "seeds", "episode", "mean", "low", "high"),
                 rows,
                 watermark="single seed" if min(curve.seeds for curve in mine) < 2 else None,
             )

@@ -5,16 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from burnside._files import read_json, write_text
-from burnside.errors import DamagedFile, InvalidParameter, UnreadableFile
+from burnside.errors import InvalidParameter
 
-__all__ = ["Cell", "CellStore", "cell_name", "digest", "ours", "plain"]
+__all__ = ["Cell", "cell_name", "digest", "ours", "plain"]
 
 FORMAT = 1
 
@@ -79,9 +76,9 @@ class Cell:
         label: for people; no part of the name.
         cost: how long it takes compared with the other cells of the plan, for the time left; no part of the name.
 
-    >>> cell = Cell("ring1d", {"n": 5, "condition": "baseline"}, seeds=(7, 3))
-    >>> cell.title, cell.name == Cell("ring1d", {"condition": "baseline", "n": 5}, (7, 3), label="x").name
-    ('n=5 condition=baseline seeds=7,3', True)
+    >>> cell = Cell("ring1d", {"n": 5, "arm": "baseline"}, seeds=(7, 3))
+    >>> cell.title, cell.name == Cell("ring1d", {"arm": "baseline", "n": 5}, (7, 3), label="x").name
+    ('n=5 arm=baseline seeds=7,3', True)
     """
 
     experiment: str
@@ -145,59 +142,3 @@ def _span(seeds: tuple[int, ...]) -> str:
     if len(seeds) > 2 and seeds == tuple(range(seeds[0], seeds[0] + len(seeds))):
         return f"{seeds[0]}-{seeds[-1]}"
     return ",".join(map(str, seeds))
-
-
-class CellStore:
-    """Results of finished cells in a folder, one JSON file each.
-
-    Two processes may share a folder: a file appears whole or not at all, and both would write the same.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store = CellStore(folder)
-    ...     _ = store.save({"seed": 3}, {"mistakes": 12})
-    ...     store.load({"seed": 3}), store.load({"seed": 4})
-    ({'mistakes': 12}, None)
-    """
-
-    def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
-
-    def path(self, config: Mapping[str, Any]) -> Path:
-        """Where the cell with this configuration is kept."""
-        return self.folder / f"{cell_name(config)}.json"
-
-    def load(self, config: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The result of a finished cell; None if it has not finished, or if what is there had to be put aside."""
-        path = self.path(config)
-        if not path.exists():
-            return None
-        try:
-            content = read_json(path)
-            if not ours(content["format"]) or content["config"] != json.loads(json.dumps(config)):
-                raise DamagedFile("it is of another cell or version")
-            result = plain(content["result"], "the result")
-            if not isinstance(result, dict) or content.get("sha256", digest(result)) != digest(result):
-                raise DamagedFile("its content has been changed")
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            if isinstance(error, UnreadableFile) and not isinstance(error, DamagedFile):
-                raise
-            self.put_aside(config)
-            return None
-        return result
-
-    def put_aside(self, config: Mapping[str, Any]) -> None:
-        """Rename a result that cannot be used, and say so: the cell has to be run again."""
-        path = self.path(config)
-        try:
-            path.replace(path.with_name(f"{path.name}.damaged"))
-        except FileNotFoundError:  # by another process, just now
-            return
-        except OSError as error:
-            raise UnreadableFile(f"{path} is damaged and cannot be put aside ({error.strerror}): delete it") from None
-        warnings.warn(f"the kept result {path} is damaged or of another version: it is made again", stacklevel=2)
-
-    def save(self, config: Mapping[str, Any], result: Mapping[str, Any]) -> Path:
-        """Keep the result of a finished cell."""
-        content = {"format": FORMAT, "config": config, "sha256": digest(plain(result, "the result")), "result": result}
-        return write_text(self.path(config), json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n")

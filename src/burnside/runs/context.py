@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from burnside._checkpoints import Checkpoint, Kept, load_newest, put_aside, save_next
 from burnside._types import AnyArray, ArrayLike
 from burnside.errors import BurnsideError, InvalidParameter, UnreadableFile
 from burnside.runs.cells import Cell, plain
-from burnside.runs.checkpoint import Checkpoint, _Kept, load_newest, put_aside, save_next
 from burnside.runs.folder import CellFolder, Progress
 from burnside.runs.lock import CellLock
 
@@ -128,7 +128,7 @@ class Context:
         Say :meth:`resumed` once it has been taken over: from then on an error is the job's own.
         """
         found, notes = load_newest(self._files.path, self._files.name, self._unusable)
-        self.notes += notes
+        self.notes += [f"cell {self._files.name}: {note}" for note in notes]
         self._cut(found.meta["log_bytes"] if found else 0)
         if found is None:
             return None
@@ -136,7 +136,7 @@ class Context:
         self._before, self._step = found.meta["seconds"], found.meta["step"]
         if self._tracker is not None:
             self._tracker.resume(self._step)
-        return Checkpoint(found.arrays, _Kept(found.meta["own"], "the value"), found.path)
+        return Checkpoint(found.arrays, Kept(found.meta["own"], "the value"), found.path)
 
     def resumed(self) -> None:
         """The checkpoint has been taken over, if there was one."""
@@ -148,7 +148,7 @@ class Context:
             return None
         what = str(error) if isinstance(error, BurnsideError) else f"{type(error).__name__}: {error}"
         why = f"{self._taking.name} was written by another version ({what})"
-        return put_aside(self._files.path, self._files.name, self._taking, why, "unusable")
+        return f"cell {self._files.name}: {put_aside(self._taking, why, 'unusable')}"
 
     def _unusable(self, meta: dict[str, Any]) -> str | None:
         """What is wrong with the values of ours in a checkpoint, or None."""

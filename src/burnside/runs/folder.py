@@ -27,11 +27,11 @@ from typing import Any
 
 import numpy as np
 
+from burnside._checkpoints import generations, number, read_arrays, write_arrays
 from burnside._files import read_json, write_text
 from burnside._types import AnyArray
 from burnside.errors import DamagedFile, InvalidParameter, UnreadableFile
 from burnside.runs.cells import FORMAT, Cell, digest, ours, plain
-from burnside.runs.checkpoint import generations, number, read_arrays, write_arrays
 
 __all__ = ["CellFolder", "Progress"]
 

@@ -20,11 +20,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from burnside._checkpoints import read_arrays, write_arrays
 from burnside._files import read_bytes, read_json, write_atomically, write_text
 from burnside._types import AnyArray
 from burnside.errors import DamagedFile, InvalidParameter, MissingExtra, UnreadableFile
 from burnside.runs.cells import FORMAT, Cell, ours, plain
-from burnside.runs.checkpoint import read_arrays, write_arrays
 from burnside.runs.folder import CellFolder, check_columns
 from burnside.runs.manifest import read_plans
 
@@ -109,7 +109,8 @@ def committed(experiment: str) -> Path | None:
     True
     """
     places = [Path("results") / experiment, Path(__file__).resolve().parents[3] / "results" / experiment]
-    return next((place for place in places if (place / "manifest.json").exists()), None)
+    marks = ("manifest.json", f"{experiment}.csv")  # a compact sweep, or a table of the report
+    return next((place for place in places if any((place / mark).exists() for mark in marks)), None)
 
 
 def compact(

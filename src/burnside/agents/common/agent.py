@@ -116,7 +116,7 @@ class Agent:
         return self.learner.log(m)
 
     def save(self, path: str | Path) -> Path:
-        """Write everything that training needs to resume; the file before it stays beside it."""
+        """Write everything that training needs to resume into one file, atomically."""
         return save(self.learner, path)
 
     def load(self, path: str | Path) -> Self:

@@ -1,4 +1,4 @@
-"""Checkpoints as plain arrays in an npz: no pickles, atomic, and the one before is kept in case the last is damaged."""
+"""Saving and resuming a learner, in the format of all checkpoints (:mod:`burnside._checkpoints`)."""
 
 from __future__ import annotations
 
@@ -7,86 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-
-from burnside._archives import Archive, open_archive, write_archive
+from burnside._checkpoints import generations, load_newest, put_aside, read_arrays, save_next, write_arrays
 from burnside._types import AnyArray
 from burnside.errors import DamagedFile, InvalidParameter, UnreadableFile
 
-__all__ = ["Resumable", "check_arrays", "exists", "load", "read_checkpoint", "save", "write_checkpoint"]
+__all__ = ["Resumable", "check_arrays", "load", "resume", "save", "save_generation"]
 
-_FORMAT = 1
 #: Arrays whose length may differ between two moments of a run.
 LOGS = ("log/rows", "log/stats", "losses", "rows")
-
-
-def _beside(path: Path, what: str) -> Path:
-    return path.with_name(f"{path.stem}.{what}{path.suffix}")
-
-
-def exists(path: str | Path) -> bool:
-    """Whether there is a checkpoint to resume, the last or the one before."""
-    return Path(path).exists() or _beside(Path(path), "previous").exists()
-
-
-def write_checkpoint(path: str | Path, arrays: Mapping[str, AnyArray], identity: str) -> Path:
-    """Write arrays and what they belong to; at every moment a whole checkpoint is on disk."""
-    target = Path(path)
-    content = {**arrays, "identity": np.array(identity), "format": np.array(_FORMAT)}
-    new = write_archive(_beside(target, "next"), content)
-    if target.exists():
-        target.replace(_beside(target, "previous"))
-    new.replace(target)
-    return target
-
-
-def read_checkpoint(path: str | Path, expected: Mapping[str, AnyArray | None], identity: str) -> dict[str, AnyArray]:
-    """The arrays of a checkpoint of exactly this run; if it is damaged, of the one before it, with a warning.
-
-    ``expected`` has an array of the right shape and type under every name, or None where these may vary.
-    """
-    target = Path(path)
-    try:
-        return _read(target, expected, identity)
-    except UnreadableFile as error:
-        if not _beside(target, "previous").exists():
-            raise
-        found = _read(_beside(target, "previous"), expected, identity)
-        warnings.warn(f"{error}; going on from the checkpoint before it", RuntimeWarning, stacklevel=3)
-        return found
-
-
-def _read(path: Path, expected: Mapping[str, AnyArray | None], identity: str) -> dict[str, AnyArray]:
-    with open_archive(path) as archive:
-        belongs = _identity(path, archive)
-        if belongs != identity:
-            raise UnreadableFile(
-                f"the checkpoint {path.name} belongs to another run, {belongs!s:.2000}; this run is {identity}:"
-                " give another place or delete it"
-            )
-        missing = [name for name in expected if name not in archive]
-        if missing:
-            raise DamagedFile(f"{path.name} was written by another version, without {missing[0]!r}: delete it")
-        headers = archive.headers(expected)
-        for name, like in expected.items():
-            if like is not None and (headers[name].shape != like.shape or headers[name].dtype != like.dtype):
-                raise DamagedFile(
-                    f"{path.name} is damaged or of another version: {name} is {headers[name]}, "
-                    f"not {like.dtype} of shape {like.shape}: delete it"
-                )
-        return {name: archive.array(name, header) for name, header in headers.items()}
-
-
-def _identity(path: Path, archive: Archive) -> Any:
-    """What a checkpoint belongs to."""
-    if "identity" in archive and "format" in archive:
-        headers = archive.headers(("identity", "format"))
-        kinds = [(header.shape, header.dtype.kind) for header in headers.values()]
-        if kinds == [((), "U"), ((), "i")]:
-            found = {name: archive.array(name, header).item() for name, header in headers.items()}
-            if found["format"] == _FORMAT:
-                return found["identity"]
-    raise DamagedFile(f"the checkpoint {path.name} is damaged or of another version: delete it")
 
 
 class Resumable(Protocol):
@@ -98,31 +26,82 @@ class Resumable(Protocol):
         ...
 
     def arrays(self) -> dict[str, AnyArray]:
-        """Everything needed to go on."""
+        """Everything needed to resume."""
         ...
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> Any:
-        """Go on from them."""
+        """Resume from them."""
         ...
 
 
-def check_arrays(like: Mapping[str, AnyArray], found: Mapping[str, AnyArray], vary: tuple[str, ...] = LOGS) -> None:
-    """Refuse arrays that do not belong to a learner: one is missing or has another shape (logs may grow)."""
+def check_arrays(like: Mapping[str, AnyArray], found: Mapping[str, AnyArray]) -> None:
+    """Refuse arrays that do not belong to a learner: one is missing or of another shape or type (logs may grow)."""
     for name, array in like.items():
-        if name not in found or (found[name].shape != array.shape and name not in vary):
-            raise InvalidParameter(f"these arrays do not belong to this run: {name} is missing or has another shape")
+        if name not in found:
+            raise InvalidParameter(f"these arrays do not belong to this run: {name} is missing")
+        own, its = array.shape[name in LOGS :], found[name].shape[name in LOGS :]
+        if own != its or array.ndim != found[name].ndim or array.dtype != found[name].dtype:
+            raise InvalidParameter(
+                f"these arrays do not belong to this run: {name} is {found[name].dtype} of shape {found[name].shape}, "
+                f"not {array.dtype} of shape {array.shape}"
+            )
 
 
 _Learner = TypeVar("_Learner", bound=Resumable)
 
 
 def save(learner: Resumable, path: str | Path) -> Path:
-    """Write a checkpoint atomically; the one before it stays beside it."""
-    return write_checkpoint(path, learner.arrays(), learner.identity)
+    """Write everything a learner needs to resume into one file, atomically."""
+    return write_arrays(Path(path), learner.arrays(), {"cell": learner.identity})
 
 
 def load(learner: _Learner, path: str | Path) -> _Learner:
-    """Go on from a checkpoint of exactly this learner; if it is damaged, from the one before, with a warning."""
-    expected = {name: None if name in LOGS else array for name, array in learner.arrays().items()}
-    learner.restore(read_checkpoint(path, expected, learner.identity))
+    """Resume from a file of exactly this learner."""
+    arrays, meta = read_arrays(Path(path))
+    _check_owner(learner, meta)
+    _take(learner, arrays, Path(path))
     return learner
+
+
+def save_generation(learner: Resumable, folder: Path) -> Path:
+    """Write the next checkpoint of a learner into its folder; the one before it stays."""
+    return save_next(folder, learner.identity, learner.arrays(), {})
+
+
+def resume(learner: Resumable, folder: Path) -> bool:
+    """Resume from the newest usable checkpoint in a folder; False if there is none, and nothing has changed.
+
+    A checkpoint that is damaged or of another version is put aside, with a warning. One of another run is refused.
+    """
+    old = folder.with_name(f"{folder.name}.npz")  # where checkpoints were before they had a folder
+    if old.exists() and not generations(folder):
+        warnings.warn(put_aside(old, f"{old.name} was written by another version", "unusable"), stacklevel=3)
+    found, notes = load_newest(folder, learner.identity, lambda meta: _check_owner(learner, meta))
+    for note in notes:
+        warnings.warn(note, RuntimeWarning, stacklevel=3)
+    if found is None:
+        return False
+    try:
+        _take(learner, found.arrays, found.path)
+    except DamagedFile as error:
+        warnings.warn(put_aside(found.path, str(error), "unusable"), RuntimeWarning, stacklevel=3)
+        return resume(learner, folder)
+    return True
+
+
+def _check_owner(learner: Resumable, meta: Mapping[str, Any]) -> str | None:
+    """Refuse a checkpoint of another run: it is in the wrong place, but nothing is wrong with it."""
+    belongs = meta.get("cell")
+    if belongs != learner.identity:
+        raise UnreadableFile(
+            f"the checkpoint belongs to another run, {belongs!s:.2000}; this run is {learner.identity}: give another "
+            f"place or delete it"
+        )
+    return None
+
+
+def _take(learner: Resumable, arrays: Mapping[str, AnyArray], path: Path) -> None:
+    try:
+        learner.restore(arrays)
+    except (InvalidParameter, KeyError) as error:
+        raise DamagedFile(f"{path.name} is damaged or was written by another version ({error})") from None

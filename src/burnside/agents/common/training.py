@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from burnside._types import IntArray
-from burnside.agents.common.checkpoint import Resumable, exists, load, save
+from burnside.agents.common.checkpoint import Resumable, resume, save_generation
 from burnside.agents.common.log import EpisodeLog
 from burnside.agents.common.members import Member, check_members
 from burnside.errors import InvalidParameter
 
-__all__ = ["Budget", "Learner", "Trainable", "checkpoint_path", "train"]
+__all__ = ["Budget", "Learner", "Trainable", "checkpoint_folder", "train"]
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,10 @@ class Learner(Trainable, Protocol):
 AnyLearner = TypeVar("AnyLearner", bound=Trainable)
 
 
-def checkpoint_path(folder: str | Path, learner: Trainable) -> Path:
-    """Where :func:`train` keeps the checkpoint of a learner: named after its first member and its size."""
+def checkpoint_folder(folder: str | Path, learner: Trainable) -> Path:
+    """Where :func:`train` keeps the checkpoints of a learner: named after its first member and its size."""
     more = f"-and-{len(learner.members) - 1}-more" if len(learner.members) > 1 else ""
-    return Path(folder) / f"{type(learner).__name__}-{learner.members[0].name}{more}.npz"
+    return Path(folder) / f"{type(learner).__name__}-{learner.members[0].name}{more}"
 
 
 def train(
@@ -103,8 +103,8 @@ def train(
     if workers < 1 or every < 1:
         raise InvalidParameter(f"threads {workers} and every {every} must be at least 1")
     for learner in learners:
-        if checkpoint is not None and exists(checkpoint_path(checkpoint, learner)):
-            load(learner, checkpoint_path(checkpoint, learner))
+        if checkpoint is not None:
+            resume(learner, checkpoint_folder(checkpoint, learner))
     rounds = [0] * len(learners)
 
     def work(position: int) -> tuple[int, bool]:
@@ -114,7 +114,7 @@ def train(
         rounds[position] += went_on
         # A finished learner that was just loaded is not written again.
         if checkpoint is not None and rounds[position] and (not went_on or rounds[position] % every == 0):
-            save(learner, checkpoint_path(checkpoint, learner))
+            save_generation(learner, checkpoint_folder(checkpoint, learner))
         return position, went_on
 
     pool = ThreadPoolExecutor(workers, thread_name_prefix="learner")

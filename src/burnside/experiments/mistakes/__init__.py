@@ -7,6 +7,6 @@ the order of the group, the paper's factor, or the exact count of orbits among t
 from __future__ import annotations
 
 from burnside.experiments.mistakes.config import PRESETS, Setting
-from burnside.experiments.mistakes.run import measure, run_preset
+from burnside.experiments.mistakes.run import EXPERIMENT, Mistakes
 
-__all__ = ["PRESETS", "Setting", "measure", "run_preset"]
+__all__ = ["EXPERIMENT", "PRESETS", "Mistakes", "Setting"]

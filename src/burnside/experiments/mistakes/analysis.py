@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from burnside._types import AnyArray
+from burnside.errors import DamagedFile
 from burnside.experiments.mistakes.config import Setting
+from burnside.experiments.mistakes.run import SIDES, run_of
 from burnside.learning import Comparison
+from burnside.runs import read_results
 from burnside.stats.scaling import Slope, loglog_slope
 
-__all__ = ["COLUMNS", "RUN_COLUMNS", "Summary", "growth", "mean_error", "rows", "runs", "summarise"]
+__all__ = [
+    "COLUMNS",
+    "RUN_COLUMNS",
+    "Summary",
+    "comparisons",
+    "growth",
+    "mean_error",
+    "rows",
+    "runs",
+    "summarise",
+    "table",
+]
 
 COLUMNS = (
     "model", "learner", "scale", "seeds", "mistakes M", "mistakes quotient", "ratio", "low", "high", "bound",
@@ -30,6 +48,51 @@ class Summary:
     rows: list[dict[str, Any]]
     errors: dict[str, float]
     growth: dict[str, Slope]
+
+
+def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
+    """One row per setting, with the columns :data:`COLUMNS`, from the folder of a sweep or the committed table."""
+    kept = folder / "mistakes.csv"  # the committed results are tables of the report
+    if not kept.exists():
+        return rows(comparisons(folder, allow_missing))
+    with kept.open(encoding="utf-8", newline="") as file:
+        return [{key: _value(text) for key, text in row.items()} for row in csv.DictReader(file)]
+
+
+def _value(text: str) -> Any:
+    """A value of a CSV file: a number, a text, or nothing."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text or None
+
+
+def comparisons(folder: Path, allow_missing: bool = False) -> list[tuple[Setting, Comparison]]:
+    """The settings of a sweep with the runs that have finished; one that has none on a side is left out."""
+    results = read_results(folder, allow_missing=allow_missing)
+    gaps = results.table("gaps") if "gaps" in results.tables else {}
+    kept: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for row in results.rows:
+        kept.setdefault(str(row["settings"]), {side: [] for side in SIDES})[str(row["side"])].append(row)
+    found = []
+    for words, sides in kept.items():
+        if not all(sides.values()):
+            continue
+        setting = Setting(**json.loads(words))
+        on_m, on_quotient = ([run_of(row, _of(gaps, row)) for row in sides[side]] for side in SIDES)
+        predicted = {key: sides["M"][0][key] for key in (*PREDICTIONS, "terminal_states")}
+        found.append((setting, Comparison.of(setting.name, on_m, on_quotient, predicted)))
+    return found
+
+
+def _of(gaps: Mapping[str, AnyArray], row: Mapping[str, Any]) -> dict[str, AnyArray]:
+    """The gaps of the run of a row."""
+    if not gaps:
+        raise DamagedFile("the results have no gaps: run the sweep again, which keeps its results")
+    mine = gaps["cell"] == row["cell"]
+    return {key: gaps[key][mine] for key in ("gap", "length")}
 
 
 def rows(results: Sequence[tuple[Setting, Comparison]]) -> list[dict[str, Any]]:

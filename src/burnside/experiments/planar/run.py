@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,16 +28,13 @@ from burnside.experiments.planar.config import (
 from burnside.runs import Cell, Context
 from burnside.stats.censored import first_reach
 
-if TYPE_CHECKING:
-    from burnside.nn.flow import FlowPolicy, Imitation
-
 __all__ = ["EXPERIMENT", "Planar"]
 
 EXPERIMENT = "planar"
 #: Scenes of demonstrations come from seeds that no learner and no test uses.
 DEMONSTRATIONS = 1 << 40
-#: Rollouts of PPO, or updates of imitation, between looks at the clock.
-_PPO_CHUNK, _IMITATION_CHUNK = 10, 50
+#: Rollouts of PPO between looks at the clock.
+_PPO_CHUNK = 10
 _RECENT = 10_000
 
 
@@ -62,7 +59,7 @@ class Planar:
         import torch
 
         torch.set_num_threads(context.threads)
-        return _imitation(cell, context) if cell.config["kind"] == "imitation" else _finetune(cell, context)
+        return _pipeline(cell, context)
 
     def table(self, folder: Path, allow_missing: bool) -> list[dict[str, Any]]:
         """One row per setting; see ``analysis.table``."""
@@ -213,81 +210,42 @@ def _success_curve(seeds: Sequence[int], runs: Sequence[AnyArray], points: int =
     return {key: np.concatenate(value) for key, value in parts.items()}
 
 
-def _student(config: Mapping[str, Any], seed: int) -> tuple[Imitation, PlanarChunks]:
-    """Imitation before its first update."""
+def _pipeline(cell: Cell, context: Context) -> dict[str, Any]:
+    """Imitation, and PPO over the denoising chain if the cell asks for it."""
+    from burnside.agents.flow_ppo import evaluate
+    from burnside.experiments.imitate_finetune import Pipeline, run_pipeline
     from burnside.nn.flow import FlowPolicy, Imitation, ImitationConfig
 
-    spec = _spec(config, "sparse")
+    config, (seed,) = cell.config, cell.seeds
+    spec, tests = _spec(config, "sparse"), int(config["test_episodes"])
     shape = flow_config(str(config["policy"]), spec.obs_dim, spec.action_dim)
     env = PlanarChunks(spec, str(config["arm"]), shape.n_obs)
-    demos = demonstrate(spec, DEMONSTRATIONS + seed, n=int(config["demos"]), noise=float(config["noise"]))
-    observations, actions = demonstration_chunks(env, demos, shape.horizon)
     steps, times = int(config["steps"]), str(config.get("time", "uniform"))  # fine-tuning does not name it
-    settings = ImitationConfig(steps=steps, warmup=min(100, steps // 2), time=times)
-    return Imitation(FlowPolicy(shape, seed), settings, observations, actions, seed), env
 
+    def imitation() -> Imitation:
+        demos = demonstrate(spec, DEMONSTRATIONS + seed, n=int(config["demos"]), noise=float(config["noise"]))
+        observations, actions = demonstration_chunks(env, demos, shape.horizon)
+        settings = ImitationConfig(steps=steps, warmup=min(100, steps // 2), time=times)
+        return Imitation(FlowPolicy(shape, seed), settings, observations, actions, seed)
 
-def _imitate(job: Imitation, context: Context, total: int, **meta: Any) -> FlowPolicy:
-    """Imitation to its end, with checkpoints; the policy to act with."""
-    while job.step < job.config.steps:
-        job.run(job.step + _IMITATION_CHUNK)
-        context.progress(job.step, total)
-        if context.due():
-            context.checkpoint(job.arrays(), stage="imitation", **meta)
-    return job.average
-
-
-def _imitation(cell: Cell, context: Context) -> dict[str, Any]:
-    from burnside.agents.flow_ppo import evaluate
-
-    config, (seed,) = cell.config, cell.seeds
-    job, env = _student(config, seed)
-    saved = context.restore()
-    if saved is not None:
-        job.restore(saved.arrays)
-    context.resumed()
-    policy = _imitate(job, context, job.config.steps)
-    found = evaluate(policy, env, int(config["test_episodes"]))
-    return {"rows": [{"seed": seed, "success": float(found.success.mean()), "loss": float(np.mean(job.losses[-100:]))}]}
-
-
-def _finetune(cell: Cell, context: Context) -> dict[str, Any]:
-    from burnside.agents.flow_ppo import FlowPPO, evaluate
-
-    config, (seed,) = cell.config, cell.seeds
-    agent = FlowPPOConfig(**config["agent"])
-    job, env = _student(config, seed)
-    tests, total = int(config["test_episodes"]), job.config.steps + agent.budget
-    saved = context.restore()
-    curve: list[list[float]] = []
-    if saved is None or saved.meta["stage"] == "imitation":
-        if saved is not None:
-            job.restore(saved.arrays)
-        context.resumed()
-        policy = _imitate(job, context, total)
-        learner = FlowPPO(agent, policy, env, seed)
-        curve.append([0.0, float(evaluate(policy, env, tests).success.mean())])
-    else:
-        learner = FlowPPO(agent, job.average, env, seed)
-        learner.restore(saved.arrays)
-        curve = saved.meta["curve"]
-        context.resumed()
-    every = int(config["evaluate_every"])
-    while learner.spent < agent.budget:
-        learner.iterate()
-        if learner.rollouts % every == 0 or learner.spent >= agent.budget:
-            curve.append([float(learner.spent), float(evaluate(learner.policy, env, tests).success.mean())])
-            context.log({"seed": seed, "step": learner.spent, "charts/success": curve[-1][1]})
-        context.progress(min(total, job.config.steps + learner.spent), total)
-        if context.due():
-            context.checkpoint(learner.arrays(), stage="ppo", curve=curve)
-    points = np.array(curve, dtype=np.float64)
-    context.save(
-        "finetune",
-        {
-            "seed": np.full(len(points), seed, dtype=np.int32),
-            "env_steps": points[:, 0].astype(np.int64),
-            "success": points[:, 1].astype(np.float32),
-        },
+    found = run_pipeline(
+        context,
+        Pipeline(
+            imitation,
+            steps,
+            shape,
+            env,
+            lambda policy: evaluate(policy, env, tests),
+            seed,
+            FlowPPOConfig(**config.get("agent", {})),
+            "always" if config["kind"] == "finetune" else "no",
+            int(config.get("evaluate_every", 1)),
+        ),
     )
-    return {"rows": [{"seed": seed, "before": curve[0][1], "after": curve[-1][1], "env_steps": int(learner.spent)}]}
+    if found.learner is None:
+        return {"rows": [{"seed": seed, "success": found.before / tests, "loss": found.loss}]}
+    curve = found.curve(seed)
+    curve["success"] = (curve.pop("successes") / tests).astype(np.float32)
+    context.save("finetune", curve)
+    before, after = found.before / tests, found.after / tests
+    return {"rows": [{"seed": seed, "before": before, "after": after, "env_steps": int(found.learner.spent)}]}

@@ -9,8 +9,9 @@ import numpy as np
 
 from burnside._types import FloatArray
 from burnside.errors import UnknownName
+from burnside.experiments.arms import read_arms
 from burnside.experiments.ring1d.config import PAPER, RULES
-from burnside.runs import Results, read_results
+from burnside.runs import Results
 from burnside.stats import mean_interval
 from burnside.stats.censored import Times
 from burnside.stats.intervals import mean_band
@@ -23,19 +24,19 @@ __all__ = ["PARTS", "by_rule", "growth", "ratios", "returns_by_part", "table", "
 PARTS = 10
 
 
-def times(results: Results, n: int, condition: str, rule: str = "train95", *, budget: int | None = None) -> Times:
+def times(results: Results, n: int, arm: str, rule: str = "train95", *, budget: int | None = None) -> Times:
     """Episodes to convergence of one row of the table, some of them censored at the budget.
 
     Args:
         results: of the sweep.
         n: size of the ring.
-        condition: how the symmetry is used.
+        arm: how the symmetry is used.
         rule: when a run counts as converged.
         budget: episodes of the runs; default the smallest there is. Runs with different budgets are never mixed.
     """
     if rule not in RULES:
         raise UnknownName("convergence rule", rule, RULES)
-    rows = _of(results, n, condition, budget)
+    rows = _of(results, n, arm, budget)
     return Times(
         tuple(row["seed"] for row in rows),
         np.array([row[rule] for row in rows], dtype=np.float64),
@@ -43,24 +44,24 @@ def times(results: Results, n: int, condition: str, rule: str = "train95", *, bu
     )
 
 
-def _of(results: Results, n: int, condition: str, budget: int | None = None) -> list[dict[str, Any]]:
-    rows = [row for row in results.rows if row["n"] == n and row["condition"] == condition]
+def _of(results: Results, n: int, arm: str, budget: int | None = None) -> list[dict[str, Any]]:
+    rows = [row for row in results.rows if row["n"] == n and row["arm"] == arm]
     chosen = min((int(row["episodes"]) for row in rows), default=0) if budget is None else budget
     return [row for row in rows if int(row["episodes"]) == chosen]
 
 
 def _settings(results: Results) -> list[tuple[int, str, int]]:
-    """N, condition and budget of the rows of the table."""
-    return sorted({(int(row["n"]), str(row["condition"]), int(row["episodes"])) for row in results.rows})
+    """N, arm and budget of the rows of the table."""
+    return sorted({(int(row["n"]), str(row["arm"]), int(row["episodes"])) for row in results.rows})
 
 
 def _smallest(results: Results) -> dict[tuple[int, str], int]:
-    """The smallest budget of every N and condition."""
-    return {(n, condition): budget for n, condition, budget in reversed(_settings(results))}
+    """The smallest budget of every N and arm."""
+    return {(n, arm): budget for n, arm, budget in reversed(_settings(results))}
 
 
 def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
-    """One row per (N, condition, budget): ours with its censoring beside the paper's mean and standard error.
+    """One row per (N, arm, budget): ours with its censoring beside the paper's mean and standard error.
 
     ``steps_…`` is the mean over seeds of the environment steps a run took until it converged, or until its episodes
     were over. Those are steps that were taken, not censored times: where runs are censored, the mean is a lower bound
@@ -70,34 +71,34 @@ def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
     ``returns`` is the mean training return in each tenth of the budget, and ``late_change`` that of the last tenth
     minus that of the fifth, seed by seed: below zero the run gets worse with training.
     """
-    results = read_results(folder, allow_missing=allow_missing)
+    results = read_arms(folder, allow_missing=allow_missing)
     compared, returns = _ratios(results, "train95"), returns_by_part(results)
     rows = _table(results, "train95")
     for row in rows:
-        n, condition, budget = row["n"], row["condition"], row["budget"]
-        row |= ratio_columns(compared.get((n, budget)) if condition == "canonical" else None)
-        row |= _return_columns(returns.get((n, condition, budget)))
+        n, arm, budget = row["n"], row["arm"], row["budget"]
+        row |= ratio_columns(compared.get((n, budget)) if arm == "canonical" else None)
+        row |= _return_columns(returns.get((n, arm, budget)))
     return rows
 
 
 def by_rule(folder: Path, allow_missing: bool = False) -> dict[str, list[dict[str, Any]]]:
     """The times of the table under every reading of 'converged'."""
-    results = read_results(folder, allow_missing=allow_missing)
+    results = read_arms(folder, allow_missing=allow_missing)
     return {rule: _table(results, rule) for rule in RULES}
 
 
 def _table(results: Results, rule: str) -> list[dict[str, Any]]:
     rows = []
-    for n, condition, budget in _settings(results):
-        runs = _of(results, n, condition, budget)
+    for n, arm, budget in _settings(results):
+        runs = _of(results, n, arm, budget)
         steps = mean_interval({row["seed"]: float(row[f"{rule}_steps"]) for row in runs})
         spread = float(np.std([row[f"{rule}_steps"] for row in runs], ddof=1)) if len(runs) > 1 else None
-        paper = PAPER.get((n, condition), (None, None))
+        paper = PAPER.get((n, arm), (None, None))
         rows.append(
             {
                 "n": n,
-                "condition": condition,
-                **times(results, n, condition, rule, budget=budget).summary(budget),
+                "arm": arm,
+                **times(results, n, arm, rule, budget=budget).summary(budget),
                 "steps_mean": steps.value,
                 "steps_se": None if spread is None else spread / len(runs) ** 0.5,
                 "steps_low": steps.low,
@@ -122,20 +123,18 @@ def _return_columns(parts: FloatArray | None) -> dict[str, Any]:
 def returns_by_part(results: Results) -> dict[tuple[int, str, int], FloatArray]:
     """Mean training return of every run in each of ten equal parts of its budget, as (seeds × parts).
 
-    By N, condition and budget; runs shorter than ten episodes are left out.
+    By N, arm and budget; runs shorter than ten episodes are left out.
     """
     if "episodes" not in results.tables:
         return {}
     columns = results.table("episodes")
     found = {}
-    for n, condition, budget in _settings(results):
-        mine = (columns["n"] == n) & (columns["condition"] == condition) & (columns["episodes"] == budget)
+    for n, arm, budget in _settings(results):
+        mine = (columns["n"] == n) & (columns["arm"] == arm) & (columns["episodes"] == budget)
         returns, seeds = columns["returns"][mine].astype(np.float64), columns["seed"][mine]
         runs = [returns[seeds == seed] for seed in np.unique(seeds)]
         if runs and min(run.size for run in runs) >= PARTS:
-            found[n, condition, budget] = np.array(
-                [[part.mean() for part in np.array_split(run, PARTS)] for run in runs]
-            )
+            found[n, arm, budget] = np.array([[part.mean() for part in np.array_split(run, PARTS)] for run in runs])
     return found
 
 
@@ -143,7 +142,7 @@ def ratios(results: Results, rule: str = "train95") -> dict[int, Ratio]:
     """Baseline over canonical for every N that has both: geometric means of episodes, Welch's t on logarithms.
 
     Of several budgets the smallest that both have; the table has the others.
-    Pairing by seed would gain nothing: in the committed study the logarithms of both conditions correlate by −0.4 to
+    Pairing by seed would gain nothing: in the committed study the logarithms of both arms correlate by −0.4 to
     0.4 over seeds (sizes that all of them solved), 0.0 on average.
     """
     found: dict[int, Ratio] = {}
@@ -155,7 +154,7 @@ def ratios(results: Results, rule: str = "train95") -> dict[int, Ratio]:
 def _ratios(results: Results, rule: str) -> dict[tuple[int, int], Ratio]:
     """By N and budget, both increasing."""
     settings = _settings(results)
-    both = [(n, budget) for n, condition, budget in settings if condition == "baseline"]
+    both = [(n, budget) for n, arm, budget in settings if arm == "baseline"]
     return {
         (n, budget): times_ratio(
             times(results, n, "baseline", rule, budget=budget), times(results, n, "canonical", rule, budget=budget)
@@ -165,12 +164,12 @@ def _ratios(results: Results, rule: str) -> dict[tuple[int, int], Ratio]:
     }
 
 
-def growth(results: Results, condition: str, rule: str = "train95") -> Slope | None:
+def growth(results: Results, arm: str, rule: str = "train95") -> Slope | None:
     """Exponent of episodes in N over the sizes that every seed solved; None if there are fewer than two of them."""
     chosen = []
     for (n, found), budget in sorted(_smallest(results).items()):
-        if found == condition:
-            reached = times(results, n, condition, rule, budget=budget)
+        if found == arm:
+            reached = times(results, n, arm, rule, budget=budget)
             if not reached.censored:
                 chosen.append((float(n), reached.times.tolist()))
     if len(chosen) < 2:

@@ -1,4 +1,4 @@
-"""What is run: sizes, conditions, seeds and budgets by preset, and the paper's own numbers."""
+"""What is run: sizes, arms, seeds and budgets by preset, and the paper's own numbers."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ RULES: dict[str, Rule] = {
 
 @dataclass(frozen=True)
 class Plan:
-    """A preset: sizes, conditions, seeds, and episodes per run.
+    """A preset: sizes, arms, seeds, and episodes per run.
 
     Attributes:
         sizes: N.
-        conditions: how the symmetry is used.
+        arms: how the symmetry is used.
         seeds: number of seeds, from 0 on.
         episodes: budget of every run.
         block: seeds that share a cell.
-        augment: sizes that also run the condition ``augment``.
-        equivariant: sizes that also run the condition ``equivariant``.
+        augment: sizes that also run the arm ``augment``.
+        equivariant: sizes that also run the arm ``equivariant``.
         equivariant_episodes: budget of those runs, whose engine is slow (see ``players``); they converge well within.
     """
 
     sizes: tuple[int, ...]
     seeds: int
     episodes: int
-    conditions: tuple[str, ...] = ("baseline", "canonical")
+    arms: tuple[str, ...] = ("baseline", "canonical")
     block: int = 2
     augment: tuple[int, ...] = ()
     equivariant: tuple[int, ...] = ()

@@ -1,4 +1,4 @@
-"""Running it: a cell is (N, condition, two seeds), resumable to the same bits."""
+"""Running it: a cell is (N, arm, two seeds), resumable to the same bits."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from burnside.agents.dqn import DQNConfig, RingDQN
 from burnside.envs.ring.core import RingSpec
 from burnside.envs.ring.optimal import expected_optimal_return
 from burnside.errors import UnknownName
+from burnside.experiments.arms import KEY
 from burnside.experiments.loop import run_learners
 from burnside.experiments.ring1d.config import PRESETS, RULES, Plan
 from burnside.runs import Cell, Context
@@ -46,14 +47,14 @@ class Ring1D:
         if preset not in PRESETS:
             raise UnknownName("preset", preset, PRESETS)
         plan = PRESETS[preset]
-        return [cell for n in plan.sizes for condition in _conditions(plan, n) for cell in _cells(plan, n, condition)]
+        return [cell for n in plan.sizes for arm in _arms(plan, n) for cell in _cells(plan, n, arm)]
 
     def run_cell(self, cell: Cell, context: Context) -> Mapping[str, Any]:
         """Train the members of a cell side by side, a hundred episodes at a time."""
         config = cell.config
         spec, agent = RingSpec(int(config["n"])), DQNConfig.preset("ring1d")
         episodes, every = int(config["episodes"]), int(config["evaluate_every"])
-        members = [Member(seed, str(config["condition"])) for seed in cell.seeds]
+        members = [Member(seed, str(config[KEY])) for seed in cell.seeds]
         learners = [make_learner(agent, spec, member, context.device) for member in members]
         checks: dict[str, list[float]] = {str(seed): [] for seed in cell.seeds}
         notes: dict[str, Any] = {"checks": checks}
@@ -91,22 +92,22 @@ class Ring1D:
         return {"rows": [_row(spec, log, notes["checks"][str(log.member.seed)], every) for log in logs]}
 
     def table(self, folder: Path, allow_missing: bool) -> list[dict[str, Any]]:
-        """One row per (N, condition); see ``analysis.table``."""
+        """One row per (N, arm); see ``analysis.table``."""
         from burnside.experiments.ring1d.analysis import table
 
         return table(folder, allow_missing)
 
 
-def _conditions(plan: Plan, n: int) -> tuple[str, ...]:
+def _arms(plan: Plan, n: int) -> tuple[str, ...]:
     extra = [name for name, sizes in (("augment", plan.augment), ("equivariant", plan.equivariant)) if n in sizes]
-    return (*plan.conditions, *extra)
+    return (*plan.arms, *extra)
 
 
-def _cells(plan: Plan, n: int, condition: str) -> list[Cell]:
-    episodes = plan.equivariant_episodes if condition == "equivariant" else plan.episodes
+def _cells(plan: Plan, n: int, arm: str) -> list[Cell]:
+    episodes = plan.equivariant_episodes if arm == "equivariant" else plan.episodes
     config = {
         "n": n,
-        "condition": condition,
+        KEY: arm,
         "episodes": episodes,
         "dqn": DQNConfig.preset("ring1d").to_json(),
         "evaluate_every": EVALUATE_EVERY,
@@ -114,11 +115,11 @@ def _cells(plan: Plan, n: int, condition: str) -> list[Cell]:
     }
     blocks = [tuple(range(s, min(s + plan.block, plan.seeds))) for s in range(0, plan.seeds, plan.block)]
     # unsolved rings run into the time limit of 4N steps nearly every episode, solved ones do not
-    cost = episodes * (n / 2 if condition == "canonical" or n < 25 else 3 * n) * plan.block
-    if condition == "equivariant":
+    cost = episodes * (n / 2 if arm == "canonical" or n < 25 else 3 * n) * plan.block
+    if arm == "equivariant":
         cost *= 50  # another engine
     return [
-        Cell(EXPERIMENT, config, seeds, label=f"N={n} {condition} seeds {seeds[0]}–{seeds[-1]}", cost=cost)
+        Cell(EXPERIMENT, config, seeds, label=f"N={n} {arm} seeds {seeds[0]}–{seeds[-1]}", cost=cost)
         for seeds in blocks
     ]
 
@@ -147,7 +148,7 @@ def _row(spec: RingSpec, log: EpisodeLog, checks: Sequence[float], every: int) -
     best = expected_optimal_return(spec).value
     row: dict[str, Any] = {
         "n": spec.n,
-        "condition": log.member.arm,
+        KEY: log.member.arm,
         "seed": log.member.seed,
         "episodes": log.episodes,
         "optimum": best,

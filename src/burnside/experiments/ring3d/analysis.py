@@ -15,8 +15,9 @@ from burnside.envs.ring.core import RingSpec
 from burnside.envs.ring.games import play, random_play
 from burnside.envs.ring.optimal import expected_optimal_return
 from burnside.errors import UnknownName
+from burnside.experiments.arms import read_arms
 from burnside.experiments.ring3d.config import ALGORITHMS, PAPER, Setting
-from burnside.runs import Results, read_results
+from burnside.runs import Results
 from burnside.stats import mean_interval
 from burnside.stats.intervals import mean_band
 
@@ -28,7 +29,7 @@ SCORES = ("greedy", "sampled", "late", "train")
 _BOARDS = 8_000  # of the policies that learn nothing
 #: Columns of the table; every row has all of them, None where one does not apply.
 COLUMNS = (
-    *("algorithm", "condition", "encoder", "seeds", "episodes", "updates"),
+    *("algorithm", "arm", "encoder", "seeds", "episodes", "updates"),
     *("greedy_mean", "greedy_se", "greedy_low", "greedy_high"),
     *("sampled_mean", "sampled_se", "sampled_low", "sampled_high"),
     *("late_mean", "late_se", "train_mean", "train_se"),
@@ -38,13 +39,13 @@ COLUMNS = (
 
 def settings(results: Results) -> list[Setting]:
     """The rows of the table, DQN first, the paper's encoder first."""
-    found = {Setting(str(r["algorithm"]), str(r["condition"]), str(r["encoder"])) for r in results.rows}
-    return sorted(found, key=lambda s: (ALGORITHMS.index(s.algorithm), s.encoder != "pool", s.condition))
+    found = {Setting(str(r["algorithm"]), str(r["arm"]), str(r["encoder"])) for r in results.rows}
+    return sorted(found, key=lambda s: (ALGORITHMS.index(s.algorithm), s.encoder != "pool", s.arm))
 
 
 def _rows(results: Results, setting: Setting) -> list[dict[str, Any]]:
-    key = (setting.algorithm, setting.condition, setting.encoder)
-    return [row for row in results.rows if (row["algorithm"], row["condition"], row["encoder"]) == key]
+    key = (setting.algorithm, setting.arm, setting.encoder)
+    return [row for row in results.rows if (row["algorithm"], row["arm"], row["encoder"]) == key]
 
 
 def final(results: Results, setting: Setting, score: str = "greedy") -> dict[int, float]:
@@ -61,7 +62,7 @@ def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
     describe greedy play: share of boards on which the goal was entered, different cells entered per episode, mines per
     step.
     """
-    results = read_results(folder, allow_missing=allow_missing)
+    results = read_arms(folder, allow_missing=allow_missing)
     out = [_summary(results, setting) for setting in settings(results)]
     sizes = sorted({int(row["n"]) for row in results.rows})
     return out + [row for n in sizes for row in references(n)]
@@ -71,7 +72,7 @@ def _summary(results: Results, setting: Setting) -> dict[str, Any]:
     rows = _rows(results, setting)
     row = _row(
         algorithm=setting.algorithm,
-        condition=setting.condition,
+        arm=setting.arm,
         encoder=setting.encoder,
         seeds=len(rows),
         episodes=max(int(r["episodes"]) for r in rows),
@@ -86,7 +87,7 @@ def _summary(results: Results, setting: Setting) -> dict[str, Any]:
             row |= {f"{score}_low": interval.low, f"{score}_high": interval.high}
     for key in ("solved", "cells", "mines"):
         row[key] = float(np.mean([r[f"greedy_{key}"] for r in rows]))
-    paper = PAPER.get(setting.condition, (None, None)) if setting.encoder == "pool" else (None, None)
+    paper = PAPER.get(setting.arm, (None, None)) if setting.encoder == "pool" else (None, None)
     return row | {"paper_mean": paper[0], "paper_se": paper[1]}
 
 
@@ -160,9 +161,9 @@ def curves(results: Results, *, window: int = 100, points: int = 200) -> list[Cu
     columns = results.table("episodes")
     out = []
     for setting in settings(results):
-        key = (setting.algorithm, setting.condition, setting.encoder)
+        key = (setting.algorithm, setting.arm, setting.encoder)
         mine = np.logical_and.reduce(
-            [columns[name] == value for name, value in zip(("algorithm", "condition", "encoder"), key, strict=True)]
+            [columns[name] == value for name, value in zip(("algorithm", "arm", "encoder"), key, strict=True)]
         )
         runs = [columns["returns"][mine & (columns["seed"] == s)] for s in np.unique(columns["seed"][mine])]
         length = min(len(run) for run in runs)

@@ -1,4 +1,4 @@
-"""What is run: algorithms, conditions, encoders, seeds and budgets by preset, and the paper's own numbers."""
+"""What is run: algorithms, arms, encoders, seeds and budgets by preset, and the paper's own numbers."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class Setting:
     """
 
     algorithm: str
-    condition: str
+    arm: str
     encoder: str
 
     @property
     def title(self) -> str:
         """For people."""
-        return f"{self.algorithm.upper()} {self.condition} {self.encoder}"
+        return f"{self.algorithm.upper()} {self.arm} {self.encoder}"
 
 
 SETTINGS: tuple[Setting, ...] = tuple(
-    Setting(algorithm, condition, encoder)
-    for algorithm, encoder, condition in product(ALGORITHMS, ("pool", "flatten"), ("baseline", "canonical"))
+    Setting(algorithm, arm, encoder)
+    for algorithm, encoder, arm in product(ALGORITHMS, ("pool", "flatten"), ("baseline", "canonical"))
 )
 
 
@@ -101,7 +101,7 @@ PRESETS: dict[str, Plan] = {
             "ppo": Budget(300),
         },
         evaluate_every=25,
-        settings=tuple(s for s in SETTINGS if (s.encoder, s.condition) != ("flatten", "canonical")),
+        settings=tuple(s for s in SETTINGS if (s.encoder, s.arm) != ("flatten", "canonical")),
     ),
     "paper": Plan(10, {"dqn": Budget(50_000), "ppo": Budget(50_000)}, evaluate_every=500, block=10),
 }

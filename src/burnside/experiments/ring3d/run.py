@@ -1,4 +1,4 @@
-"""Running it: a cell is (algorithm, condition, encoder, seeds), resumable to the same bits."""
+"""Running it: a cell is (algorithm, arm, encoder, seeds), resumable to the same bits."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from burnside.agents.common.members import Member
 from burnside.agents.common.training import Budget
 from burnside.envs.ring.core import RingSpec
 from burnside.errors import UnknownName
+from burnside.experiments.arms import KEY
 from burnside.experiments.loop import run_learners
 from burnside.experiments.ring3d.config import PRESETS, Plan, Setting, agent
 from burnside.runs import Cell, Context
@@ -50,7 +51,7 @@ class Ring3D:
         torch.set_num_threads(context.threads)
         config = cell.config
         budget, every, boards = (int(config[key]) for key in ("episodes", "evaluate_every", "boards"))
-        members = [Member(seed, str(config["condition"])) for seed in cell.seeds]
+        members = [Member(seed, str(config[KEY])) for seed in cell.seeds]
         spec = RingSpec(int(config["n"]), d=3)
         learners = make_learners(str(config["algorithm"]), config["agent"], spec, members, context.device)
         notes: dict[str, Any] = {"checks": {str(seed): [] for seed in cell.seeds}}
@@ -80,7 +81,7 @@ class Ring3D:
         return {"rows": rows}
 
     def table(self, folder: Path, allow_missing: bool) -> list[dict[str, Any]]:
-        """One row per (algorithm, condition, encoder), and policies that learn nothing; see ``analysis.table``."""
+        """One row per (algorithm, arm, encoder), and policies that learn nothing; see ``analysis.table``."""
         from burnside.experiments.ring3d.analysis import table
 
         return table(folder, allow_missing)
@@ -91,7 +92,7 @@ def _cells(plan: Plan, setting: Setting) -> list[Cell]:
     config = {
         "n": plan.n,
         "algorithm": setting.algorithm,
-        "condition": setting.condition,
+        KEY: setting.arm,
         "encoder": setting.encoder,
         "episodes": budget.episodes,
         "agent": agent(setting, plan).to_json(),
@@ -101,7 +102,7 @@ def _cells(plan: Plan, setting: Setting) -> list[Cell]:
     }
     blocks = [tuple(range(s, min(s + plan.block, plan.seeds))) for s in range(0, plan.seeds, plan.block)]
     # A canonical member soon plays short episodes, a baseline runs into the time limit.
-    cost = budget.episodes * plan.block * (4.0 if setting.condition == "baseline" else 1.0)
+    cost = budget.episodes * plan.block * (4.0 if setting.arm == "baseline" else 1.0)
     return [
         Cell(EXPERIMENT, config, seeds, label=f"{setting.title} seeds {seeds[0]}–{seeds[-1]}", cost=cost)
         for seeds in blocks

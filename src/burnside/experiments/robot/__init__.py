@@ -10,7 +10,7 @@ It may import everything below ``burnside.experiments``. The simulator is the ex
 
 from __future__ import annotations
 
-from burnside.experiments.robot.config import ARMS, GATE, PRESETS, Part, Recipe, recipe
-from burnside.experiments.robot.run import EXPERIMENT, Robot
+from burnside.experiments.robot.config import ARMS, PRESETS, Part, Recipe, recipe
+from burnside.experiments.robot.run import EXPERIMENT, OneRun, Robot
 
-__all__ = ["ARMS", "EXPERIMENT", "GATE", "PRESETS", "Part", "Recipe", "Robot", "recipe"]
+__all__ = ["ARMS", "EXPERIMENT", "PRESETS", "OneRun", "Part", "Recipe", "Robot", "recipe"]

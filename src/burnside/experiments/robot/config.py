@@ -11,14 +11,12 @@ from burnside.envs.manipulation.tasks import EVALUATION_SCENES, FRAMES, find_tas
 from burnside.errors import InvalidParameter, UnknownName
 from burnside.nn.flow.config import FlowConfig
 
-__all__ = ["ARMS", "GATE", "NOISE", "OBSERVATIONS", "PRESETS", "SETTINGS", "Part", "Recipe", "Settings", "recipe"]
+__all__ = ["ARMS", "NOISE", "OBSERVATIONS", "PRESETS", "SETTINGS", "Part", "Recipe", "Settings", "recipe"]
 
 #: What can be compared; the paper: the first and the last.
 ARMS = FRAMES
 #: What a policy sees: poses, in an MLP; point clouds, in a transformer; poses, in the transformer of the clouds.
 OBSERVATIONS = ("state", "cloud", "tokens")
-#: Fine-tuning wants imitation to succeed this often: below, a sparse reward says nothing; above, little is left.
-GATE = (0.2, 0.6)
 #: Of the executed commands in the demonstrations, in metres, by task: what 'burnside demos' is given in the docs.
 NOISE = {"stack-three": 0.003, "nut-assembly": 0.002}
 
@@ -29,7 +27,7 @@ class Recipe:
 
     Attributes:
         task: "stack-three" or "nut-assembly".
-        frame: one of :data:`ARMS`.
+        arm: the frame of observations and actions, one of :data:`ARMS`.
         demos: how many demonstrations; the first so many of the file.
         policy: shape of the flow policy.
         imitation: fields of :class:`~burnside.nn.flow.ImitationConfig`.
@@ -40,7 +38,7 @@ class Recipe:
     """
 
     task: str
-    frame: str
+    arm: str
     demos: int
     policy: FlowConfig
     imitation: Mapping[str, Any]
@@ -61,7 +59,7 @@ class Recipe:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the configuration of cells."""
-        own = {"task": self.task, "arm": self.frame, "demos": self.demos, "noise": self.noise}
+        own = {"task": self.task, "arm": self.arm, "demos": self.demos, "noise": self.noise}
         seen = {"observation": self.observation, "test_scenes": self.scenes}
         learnt = {"policy": self.policy.to_json(), "imitation": dict(self.imitation), "agent": self.agent.to_json()}
         return {**own, **seen, **learnt, "evaluate_every": self.evaluate_every}
@@ -178,7 +176,7 @@ SETTINGS: dict[str, Settings] = {
 def recipe(
     preset: str,
     task: str,
-    frame: str,
+    arm: str,
     *,
     observation: str = "state",
     points: int | None = None,
@@ -194,7 +192,7 @@ def recipe(
     Args:
         preset: smoke, laptop, study or paper.
         task: "stack-three" or "nut-assembly".
-        frame: one of :data:`ARMS`.
+        arm: the frame of observations and actions, one of :data:`ARMS`.
         observation: one of :data:`OBSERVATIONS`.
         points: size of the cloud; default the preset's.
         demos: how many demonstrations; default the preset's.
@@ -204,8 +202,8 @@ def recipe(
 
     if preset not in SETTINGS:
         raise UnknownName("preset", preset, SETTINGS)
-    if frame not in ARMS:
-        raise UnknownName("frame", frame, ARMS)
+    if arm not in ARMS:
+        raise UnknownName("arm", arm, ARMS)
     if observation not in OBSERVATIONS:
         raise UnknownName("observation", observation, OBSERVATIONS)
     if demos is not None and demos < 1:
@@ -224,7 +222,7 @@ def recipe(
         policy = replace(policy, encoder="state", points=0, cloud_steps=0)
     return Recipe(
         task,
-        frame,
+        arm,
         size.demos[task] if demos is None else demos,
         policy,
         size.cloud_imitation if like_cloud else size.imitation,
@@ -237,21 +235,22 @@ def recipe(
 
 @dataclass(frozen=True)
 class Part:
-    """Some cells of a plan: every frame × number of demonstrations × seed.
+    """Some cells of a plan: every arm × number of demonstrations × seed.
 
     Attributes:
         task: "stack-three" or "nut-assembly".
-        frames: what is compared.
+        arms: what is compared.
         demos: numbers of demonstrations.
         seeds: how many, from ``first`` on.
-        finetune: whether PPO follows: ``no``, ``gate`` (if imitation lies inside :data:`GATE`) or ``always``.
+        finetune: whether PPO follows: ``no``, ``gate`` (if imitation succeeds neither too rarely nor
+            too often) or ``always``.
         observation: one of :data:`OBSERVATIONS`.
         budget: environment steps of PPO; default the preset's.
         first: the first seed.
     """
 
     task: str
-    frames: tuple[str, ...]
+    arms: tuple[str, ...]
     demos: tuple[int, ...]
     seeds: int
     finetune: str = "no"

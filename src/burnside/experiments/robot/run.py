@@ -3,45 +3,94 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from burnside.errors import UnknownName
-from burnside.experiments.robot.config import PRESETS, Part, Recipe, recipe
+from burnside.experiments.robot.config import PRESETS, Recipe, recipe
 from burnside.runs import Cell, Context
 
 if TYPE_CHECKING:
-    from burnside.envs.manipulation.chunks import ManipulationChunks
-    from burnside.nn.flow import FlowPolicy, Imitation
+    from burnside.experiments.imitate_finetune import Pipeline, Start, Trained
+    from burnside.nn.flow import FlowPolicy
 
-__all__ = ["EXPERIMENT", "Robot"]
+__all__ = ["EXPERIMENT", "POLICY", "OneRun", "Robot"]
 
 EXPERIMENT = "robot"
-#: Updates of imitation between looks at the clock.
-_CHUNK = 20
+#: Where a cell of :class:`OneRun` keeps its policy, in its folder.
+POLICY = "own-policy.safetensors"
 
 
 class Robot:
     """The job of the sweep, and the table."""
 
+    #: A file of demonstrations; None: they are found or made.
+    demos: Path | None = None
+    #: Processes that simulate. The cells of a sweep are what runs in parallel, so each simulates in its own process.
+    workers: int = 0
+    #: A policy to fine-tune, instead of one that is imitated first.
+    start: Start | None = None
+
     def plan(self, preset: str) -> Sequence[Cell]:
         """The cells of a preset."""
         if preset not in PRESETS:
             raise UnknownName("preset", preset, PRESETS)
-        return [cell for part in PRESETS[preset] for cell in _cells(preset, part)]
+        return [
+            _cell(recipe(preset, part.task, arm, observation=part.observation, demos=demos, budget=part.budget), seed,
+                  part.finetune)
+            for part in PRESETS[preset]
+            for seed in range(part.first, part.first + part.seeds)
+            for demos in part.demos
+            for arm in part.arms
+        ]  # fmt: skip
 
     def run_cell(self, cell: Cell, context: Context) -> Mapping[str, Any]:
         """Run one cell."""
         import torch
 
-        from burnside.experiments.robot.pipeline import environment
+        from burnside.agents.flow_ppo import evaluate
+        from burnside.envs.manipulation.chunks import ManipulationChunks, evaluation_scenes
+        from burnside.experiments.imitate_finetune import Pipeline, run_pipeline
+        from burnside.experiments.robot.demonstrations import student
 
         torch.set_num_threads(context.threads)
-        # the cells of a sweep are what runs in parallel, so each simulates in its own process
-        with environment(Recipe.from_json(cell.config)) as env:
-            return _run(cell, context, env)
+        found, (seed,), source = Recipe.from_json(cell.config), cell.seeds, str(cell.config.get("source", "burnside"))
+        scene = None
+        if source == "nvidia":
+            from burnside.envs.manipulation.nvidia import nvidia_scene
+
+            scene = nvidia_scene(found.task)
+        with ManipulationChunks(
+            found.task,
+            found.arm,
+            found.policy.n_obs,
+            observation="cloud" if found.cloud else "state",
+            points=max(1, found.policy.points),
+            workers=self.workers,
+            scene=scene,
+            source=source,
+        ) as env:
+            run = Pipeline(
+                self.start or (lambda: student(found, env, seed, demos=self.demos, device=context.device)),
+                int(found.imitation["steps"]),
+                found.policy,
+                env,
+                lambda policy: evaluate(policy, env, scenes=evaluation_scenes(found.scenes)),
+                seed,
+                found.agent,
+                str(cell.config["finetune"]),
+                found.evaluate_every,
+                context.device,
+            )
+            trained = run_pipeline(context, run)
+        self.keep(trained.policy, context)
+        return {"rows": [_row(context, run, trained, found.scenes)]}
+
+    def keep(self, policy: FlowPolicy, context: Context) -> None:
+        """Keep the policy of a cell; the cells of a sweep keep none."""
 
     def table(self, folder: Path, allow_missing: bool) -> list[dict[str, Any]]:
         """One row per setting; see ``analysis.table``."""
@@ -50,83 +99,63 @@ class Robot:
         return table(folder, allow_missing)
 
 
-def _cells(preset: str, part: Part) -> list[Cell]:
-    out = []
-    for seed in range(part.first, part.first + part.seeds):
-        for demos in part.demos:
-            for frame in part.frames:
-                found = recipe(preset, part.task, frame, observation=part.observation, demos=demos, budget=part.budget)
-                tuned = part.finetune != "no"
-                label = f"{part.task} {frame}, {demos} demonstrations" + (", then PPO" if tuned else "")
-                seen = {"state": "", "cloud": ", clouds", "tokens": ", tokens"}[found.observation]
-                label += f"{seen}, seed {seed}"
-                cost = 0.03 * found.imitation["steps"] + 1.0 * found.scenes + tuned * 0.0035 * found.agent.budget
-                config = {"kind": "pipeline", "finetune": part.finetune, **found.to_json()}
-                out.append(Cell(EXPERIMENT, config, (seed,), label=label, cost=cost))
-    return out
+@dataclass(frozen=True)
+class OneRun(Robot):
+    """The sweep of ``burnside train robot``: one cell, whose policy is kept.
+
+    Attributes:
+        recipe: what to train.
+        seed: of everything random.
+        more: settings that the cells of the study do not have, such as the hash of a file that was given.
+        start: a policy to fine-tune; None: imitation alone.
+        demos: a file of demonstrations; None: they are found or made.
+        workers: processes that simulate.
+    """
+
+    recipe: Recipe
+    seed: int = 0
+    more: Mapping[str, Any] = field(default_factory=dict)
+    start: Start | None = None
+    demos: Path | None = None
+    workers: int = 0
+
+    def plan(self, preset: str) -> Sequence[Cell]:
+        """Its cell."""
+        return [_cell(self.recipe, self.seed, "no" if self.start is None else "always", self.more)]
+
+    def keep(self, policy: FlowPolicy, context: Context) -> None:
+        """Keep the policy in the folder of the cell."""
+        from burnside.nn.flow import save_policy
+
+        save_policy(policy, context.folder / POLICY)
 
 
-def _imitate(job: Imitation, context: Context, total: int) -> FlowPolicy:
-    """Imitation to its end, with checkpoints; the policy to act with."""
-    while job.step < job.config.steps:
-        job.run(job.step + _CHUNK)
-        context.progress(job.step, total)
-        if context.due():
-            context.checkpoint(job.arrays(), stage="imitation")
-    return job.average
-
-
-def _run(cell: Cell, context: Context, env: ManipulationChunks) -> dict[str, Any]:
-    from burnside.agents.flow_ppo import FlowPPO
-    from burnside.experiments.robot.pipeline import gate_says, student, success_on_test, training_curve
-
-    (seed,) = cell.seeds
-    config, found = cell.config, Recipe.from_json(cell.config)
-    agent, saved = found.agent, context.restore()
-    job = student(found, env, seed, device=context.device)
-    total = job.config.steps + (agent.budget if config["finetune"] != "no" else 0)
-    curve: list[list[float]] = []
-    if saved is None or saved.meta["stage"] == "imitation":
-        if saved is not None:
-            job.restore(saved.arrays)
-        context.resumed()
-        policy = _imitate(job, context, total)
-        played = success_on_test(policy, env, found.scenes)
-        curve.append([0.0, float(played.success.sum()), float(played.lengths.sum())])
-        loss = float(np.mean(job.losses[-100:]))
-    else:
-        policy, curve, loss = job.average, saved.meta["curve"], saved.meta["loss"]
-    before = int(curve[0][1])
-    row: dict[str, Any] = {"seed": seed, "scenes": found.scenes, "successes": before, "loss": loss}
-    row |= {"gate": gate_says(before / found.scenes) is None, "after": None, "env_steps": None, "training": None}
-    if config["finetune"] == "no" or (config["finetune"] == "gate" and not row["gate"]):
-        return {"rows": [row]}
-    learner = FlowPPO(agent, policy, env, seed)
-    if saved is not None and saved.meta["stage"] == "ppo":
-        learner.restore(saved.arrays)
-    context.resumed()
-    while learner.spent < agent.budget:
-        learner.iterate()
-        if learner.rollouts % found.evaluate_every == 0 or learner.spent >= agent.budget:
-            played = success_on_test(learner.policy, env, found.scenes)
-            curve.append([float(learner.spent), float(played.success.sum()), float(played.lengths.sum())])
-            context.log({"seed": seed, "step": learner.spent, "charts/success": curve[-1][1] / found.scenes})
-        context.progress(min(total, job.config.steps + learner.spent), total)
-        if context.due():
-            context.checkpoint(learner.arrays(), stage="ppo", curve=curve, loss=loss)
-    points = np.array(curve, dtype=np.float64)
-    context.save(
-        "finetune",
-        {
-            "seed": np.full(len(points), seed, dtype=np.int32),
-            "env_steps": points[:, 0].astype(np.int64),
-            "successes": points[:, 1].astype(np.int32),
-        },
+def _cell(found: Recipe, seed: int, finetune: str, more: Mapping[str, Any] | None = None) -> Cell:
+    tuned = finetune != "no"
+    seen = {"state": "", "cloud": ", clouds", "tokens": ", tokens"}[found.observation]
+    then = ", then PPO" if tuned else ""
+    return Cell(
+        EXPERIMENT,
+        {"kind": "pipeline", "finetune": finetune, **found.to_json(), **(more or {})},
+        (seed,),
+        label=f"{found.task} {found.arm}, {found.demos} demonstrations{then}{seen}, seed {seed}",
+        cost=0.03 * found.imitation["steps"] + 1.0 * found.scenes + tuned * 0.0035 * found.agent.budget,
     )
-    training = training_curve(learner.recorder.rows[0])
-    context.save("training", {"seed": np.full(len(training["success"]), seed, dtype=np.int32), **training})
-    ended = learner.recorder.rows[0]
+
+
+def _row(context: Context, run: Pipeline, trained: Trained, scenes: int) -> dict[str, Any]:
+    """The row of a cell; the tests and the training episodes of fine-tuning are tables of their own."""
+    from burnside.experiments.imitate_finetune import gate_says, training_curve
+
+    row: dict[str, Any] = {"seed": run.seed, "scenes": scenes, "successes": trained.before, "loss": trained.loss}
+    row |= {"gate": gate_says(trained.before / scenes) is None, "after": None, "env_steps": None, "training": None}
+    if trained.learner is None:
+        return row
+    context.save("finetune", trained.curve(run.seed))
+    ended = trained.learner.recorder.rows[0]
+    training = training_curve(ended)
+    context.save("training", {"seed": np.full(len(training["success"]), run.seed, dtype=np.int32), **training})
     last = ended[-len(ended) // 4 :] if ended else []
-    row |= {"after": int(curve[-1][1]), "env_steps": int(learner.spent)}
-    row["training"] = float(np.mean([row[2] for row in last])) if last else None
-    return {"rows": [row]}
+    row |= {"after": trained.after, "env_steps": int(trained.learner.spent)}
+    row["training"] = float(np.mean([episode[2] for episode in last])) if last else None
+    return row

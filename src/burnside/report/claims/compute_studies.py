@@ -49,13 +49,13 @@ def table_one_rules() -> Figures:
 
     found: Figures = {}
     for rule, rows in by_rule(committed_file("ring1d")).items():
-        for condition in ("baseline", "canonical"):
-            mine = {row["n"]: row for row in rows if row["condition"] == condition and row["paper_mean"] is not None}
+        for arm in ("baseline", "canonical"):
+            mine = {row["n"]: row for row in rows if row["arm"] == arm and row["paper_mean"] is not None}
             within = [n for n, row in mine.items() if _within(row)]
             found |= {
-                f"{rule}_{condition}": [row["restricted_mean"] for row in mine.values()],
-                f"{rule}_{condition}_within": within,
-                f"{rule}_{condition}_cells": len(mine),
+                f"{rule}_{arm}": [row["restricted_mean"] for row in mine.values()],
+                f"{rule}_{arm}_within": within,
+                f"{rule}_{arm}_cells": len(mine),
             }
             found["sizes"] = list(mine)
     return found
@@ -79,16 +79,18 @@ def identical_settings() -> Figures:
 
     The arm ``equivariant`` is left out: it has another network, which is the point of it.
     """
+    from burnside.experiments.arms import KEY
+
     found: Figures = {}
-    for name, arm in (("ring1d", "condition"), ("ring3d", "condition"), ("cube", "arm"), ("planar", "arm")):
+    for name, key in (("ring1d", KEY), ("ring3d", KEY), ("cube", "arm"), ("planar", "arm")):
         manifest = json.loads(committed_file(name, "manifest.json").read_text(encoding="utf-8"))
         arms: dict[str, set[str]] = {}
         settings: dict[str, set[str]] = {}
         for cell in manifest["cells"]:
             config = dict(cell["config"])
-            which = str(config.pop(arm))
+            which = str(config.pop(key))
             if which != "equivariant":
-                what = json.dumps({key: config.pop(key) for key in _TASK if key in config}, sort_keys=True)
+                what = json.dumps({word: config.pop(word) for word in _TASK if word in config}, sort_keys=True)
                 arms.setdefault(what, set()).add(which)
                 settings.setdefault(what, set()).add(json.dumps(config, sort_keys=True))
         compared = [what for what in arms if len(arms[what]) > 1]
@@ -113,10 +115,12 @@ def _cells(experiment: str) -> list[tuple[dict[str, Any], float, int]]:
 @computation
 def ring1d_compute() -> Figures:
     """CPU time of a run of 10 000 episodes of the 1D game in the committed study: least, mean and most."""
+    from burnside.experiments.arms import KEY
+
     spent = [
         seconds / seeds
         for config, seconds, seeds in _cells("ring1d")
-        if config["episodes"] == 10_000 and config["condition"] in ("baseline", "canonical")
+        if config["episodes"] == 10_000 and config[KEY] in ("baseline", "canonical")
     ]
     return {
         "settings": len(spent),
@@ -133,10 +137,11 @@ def ring3d_compute() -> Figures:
     PPO ran with App. C's numbers, so that its cost per step carries over. DQN ran with fewer and smaller updates.
     """
     from burnside.envs.ring.core import RingSpec
+    from burnside.experiments.arms import KEY
     from burnside.runs import read_results
 
     def chosen(found: dict[str, Any]) -> bool:
-        return bool((found["algorithm"], found["condition"], found["encoder"]) == ("ppo", "baseline", "pool"))
+        return bool((found["algorithm"], found[KEY], found["encoder"]) == ("ppo", "baseline", "pool"))
 
     seconds = sum(spent for config, spent, _ in _cells("ring3d") if chosen(config))
     runs = [row for row in read_results(committed_file("ring3d")).rows if chosen(row)]

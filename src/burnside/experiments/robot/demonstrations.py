@@ -1,34 +1,21 @@
-"""From demonstrations to a policy that was imitated and fine-tuned: the steps that the sweep and the command share."""
+"""The demonstrations of a recipe: found in a file or made by the expert, and turned into chunks to imitate."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from burnside._types import AnyArray
-from burnside.agents.flow_ppo import evaluate
-from burnside.envs.batched import Evaluation
-from burnside.envs.manipulation.chunks import ManipulationChunks, evaluation_scenes, manipulation_chunks
-from burnside.envs.manipulation.demos import Demonstration, DemonstrationFile, read_demonstrations
+from burnside.envs.manipulation.chunks import ManipulationChunks, manipulation_chunks
+from burnside.envs.manipulation.demos import DemonstrationFile, read_demonstrations
 from burnside.envs.manipulation.tasks import find_task
 from burnside.errors import InvalidParameter
-from burnside.experiments.robot.config import GATE, Recipe
+from burnside.experiments.robot.config import Recipe
 from burnside.nn.flow import FlowPolicy, Imitation, ImitationConfig
 
-__all__ = [
-    "DEMOS",
-    "clouds_of",
-    "environment",
-    "find_demonstrations",
-    "gate_says",
-    "student",
-    "success_on_test",
-    "training_curve",
-]
+__all__ = ["DEMOS", "clouds_of", "find_demonstrations", "student"]
 
 #: Where 'burnside demos' puts its files.
 DEMOS = Path("runs") / "demos"
@@ -89,25 +76,8 @@ def _make(recipe: Recipe, target: Path) -> None:
         lock.release()
 
 
-def environment(recipe: Recipe, workers: int = 0, scene: Any = None, source: str = "burnside") -> ManipulationChunks:
-    """The scenes of a recipe, in its frame."""
-    return ManipulationChunks(
-        recipe.task,
-        recipe.frame,
-        recipe.policy.n_obs,
-        observation="cloud" if recipe.cloud else "state",
-        points=max(1, recipe.policy.points),
-        workers=workers,
-        scene=scene,
-        source=source,
-    )
-
-
 def clouds_of(
-    recipe: Recipe,
-    file: DemonstrationFile,
-    demos: Sequence[Demonstration],
-    progress: Callable[[int, int], object] | None = None,
+    recipe: Recipe, file: DemonstrationFile, progress: Callable[[int, int], object] | None = None
 ) -> list[AnyArray] | None:
     """The clouds of demonstrations if the policy sees clouds; kept in ``runs/demos/clouds-…``."""
     if not recipe.cloud:
@@ -116,7 +86,7 @@ def clouds_of(
 
     task = find_task(recipe.task)
     cache = DEMOS / f"clouds-{recipe.task}-{file.noise:g}"
-    return demonstration_clouds(task, demos, file.noise, recipe.policy.points, cache, progress)
+    return demonstration_clouds(task, file.demos, file.noise, recipe.policy.points, cache, progress)
 
 
 def student(
@@ -126,62 +96,18 @@ def student(
     *,
     demos: str | Path | None = None,
     device: str = "cpu",
-    progress: Callable[[int, int], object] | None = None,
 ) -> Imitation:
     """Imitation before its first update.
 
     Args:
         recipe: what to learn.
-        env: see :func:`environment`.
+        env: its scenes.
         seed: of everything random.
         demos: a file of demonstrations; default: found or made.
         device: where the policy learns.
-        progress: of drawing clouds, called with (done, all).
     """
     file = find_demonstrations(recipe, demos, env.scene if env.source == "nvidia" else None)
-    clouds = clouds_of(recipe, file, file.demos, progress)
+    clouds = clouds_of(recipe, file)
     observations, actions = manipulation_chunks(env, file.demos, recipe.policy.horizon, clouds)
     policy = FlowPolicy(recipe.policy, seed).to(device)
     return Imitation(policy, ImitationConfig(**recipe.imitation), observations, actions, seed)
-
-
-def success_on_test(policy: FlowPolicy, env: ManipulationChunks, scenes: int) -> Evaluation:
-    """Play the held-out scenes with Euler's method; the same scenes and the same noise for every policy."""
-    return evaluate(policy, env, scenes=evaluation_scenes(scenes))
-
-
-def gate_says(success: float) -> str | None:
-    """Why fine-tuning should not begin, or None.
-
-    >>> gate_says(0.4) is None, gate_says(0.9)[:35]
-    (True, 'imitation succeeds in 90 % of the h')
-    """
-    low, high = GATE
-    if low <= success <= high:
-        return None
-    remedy = "give imitation more updates or demonstrations" if success < low else "there is little left to learn"
-    return (
-        f"imitation succeeds in {100 * success:.0f} % of the held-out scenes, and fine-tuning wants {100 * low:.0f} to "
-        f"{100 * high:.0f} %: {remedy}"
-    )
-
-
-def training_curve(rows: Sequence[tuple[float, ...]], points: int = 20) -> dict[str, AnyArray]:
-    """Success of training episodes (with the noise of the sampler) in equal pieces of the environment steps."""
-    found = np.array([row[:4] for row in rows], dtype=np.float64).reshape(-1, 4)
-    if not len(found):
-        return {
-            "env_steps": np.zeros(0, np.int64),
-            "episodes": np.zeros(0, np.int64),
-            "success": np.zeros(0, np.float32),
-        }
-    edges = np.linspace(0, found[-1, 3], points + 1)
-    which = np.clip(np.searchsorted(edges, found[:, 3], side="left") - 1, 0, points - 1)
-    count = np.bincount(which, minlength=points)
-    won = np.bincount(which, weights=found[:, 2], minlength=points)
-    used = count > 0
-    return {
-        "env_steps": edges[1:][used].astype(np.int64),
-        "episodes": count[used].astype(np.int64),
-        "success": (won[used] / count[used]).astype(np.float32),
-    }

@@ -1,4 +1,4 @@
-"""Checkpoints: plain arrays in a zip, written atomically, the one before always kept.
+"""Checkpoints of cells and of learners: plain arrays in a zip, written atomically, the one before always kept.
 
 Every entry of the archive carries a checksum, so that a truncated or damaged file is noticed when it is read; then the
 generation before it is used. There are no pickles: an array of Python objects is refused. A checkpoint that can be read
@@ -21,9 +21,11 @@ from burnside.errors import DamagedFile, UnreadableFile
 
 __all__ = [
     "Checkpoint",
+    "Kept",
     "OtherLayout",
     "generations",
     "load_newest",
+    "number",
     "put_aside",
     "read_arrays",
     "save_next",
@@ -42,7 +44,7 @@ class OtherLayout(DamagedFile, KeyError):
         return str(self.args[0])
 
 
-class _Kept(dict[str, Any]):
+class Kept(dict[str, Any]):
     """A dict that says of a missing key what it means."""
 
     def __init__(self, content: Mapping[str, Any], what: str) -> None:
@@ -58,7 +60,7 @@ class _Kept(dict[str, Any]):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a cell remembers.
+    """What a run remembers.
 
     Attributes:
         arrays: as they were given.
@@ -88,6 +90,8 @@ def write_arrays(
 def read_arrays(path: Path) -> tuple[dict[str, AnyArray], dict[str, Any]]:
     """What :func:`write_arrays` wrote; one sentence if the file is damaged."""
     with open_archive(path) as archive:
+        if _META not in archive.members:
+            raise DamagedFile(f"cannot read {path.name}: it is no checkpoint, or one of another version")
         try:
             meta = json.loads(archive.text(_META, LARGEST_TEXT))
         except (ValueError, RecursionError) as error:
@@ -106,25 +110,25 @@ def generations(folder: Path) -> list[Path]:
 
 
 def number(path: Path) -> int:
-    """The number of a checkpoint; it grows as the cell gets on."""
+    """The number of a checkpoint; it grows as the run gets on."""
     match = _NAME.fullmatch(path.name)
     return int(match[1]) if match else 0
 
 
-def save_next(folder: Path, cell: str, arrays: Mapping[str, ArrayLike], meta: Mapping[str, Any]) -> Path:
-    """Write the next generation and then delete all but the newest two."""
+def save_next(folder: Path, owner: str, arrays: Mapping[str, ArrayLike], meta: Mapping[str, Any]) -> Path:
+    """Write the next generation and then delete all but the newest two; ``owner`` says what it belongs to."""
     before = generations(folder)
     following = number(before[0]) + 1 if before else 1
-    path = write_arrays(folder / f"checkpoint-{following:010d}.npz", arrays, {"cell": cell, **meta})
+    path = write_arrays(folder / f"checkpoint-{following:010d}.npz", arrays, {"cell": owner, **meta})
     for old in generations(folder)[KEEP:]:
         old.unlink(missing_ok=True)
     return path
 
 
 def load_newest(
-    folder: Path, cell: str, check: Callable[[dict[str, Any]], str | None] = lambda meta: None
+    folder: Path, owner: str, check: Callable[[dict[str, Any]], str | None] = lambda meta: None
 ) -> tuple[Checkpoint | None, list[str]]:
-    """The newest usable checkpoint of this cell, if any, and a sentence about every one that is not.
+    """The newest usable checkpoint of this owner, if any, and a sentence about every one that is not.
 
     ``check`` says what is wrong with the plain values of one, or None. Unusable files are renamed to ``….damaged`` and
     no longer count as a generation; a disk that cannot be read just now is an error instead.
@@ -133,20 +137,20 @@ def load_newest(
     for path in generations(folder):
         try:
             arrays, meta = read_arrays(path)
-            why = "it belongs to another cell" if meta.get("cell") != cell else check(meta)
+            why = check(meta) or ("it belongs to another cell" if meta.get("cell") != owner else None)
             if why is not None:
                 raise DamagedFile(f"cannot use {path.name}: {why}")
-            return Checkpoint(_Kept(arrays, "the array"), meta, path), notes
+            return Checkpoint(Kept(arrays, "the array"), meta, path), notes
         except DamagedFile as error:
-            notes.append(put_aside(folder, cell, path, str(error), "damaged"))
+            notes.append(put_aside(path, str(error), "damaged"))
     return None, notes
 
 
-def put_aside(folder: Path, cell: str, path: Path, why: str, word: str) -> str:
+def put_aside(path: Path, why: str, word: str) -> str:
     """Rename a checkpoint that cannot be used; the sentence about it."""
     try:
         path.replace(path.with_name(f"{path.name}.{word}"))
     except OSError as error:
         raise UnreadableFile(f"{why}, and it cannot be put aside ({error.strerror}): delete {path}") from None
-    then = "the checkpoint before it is used" if generations(folder) else "the cell starts from the beginning"
-    return f"cell {cell}: {why}; {then}"
+    before = "the checkpoint before it is used" if generations(path.parent) else "the run starts from the beginning"
+    return f"{why}; {before}"
