@@ -7,7 +7,7 @@ import pytest
 
 from burnside.errors import InvalidParameter, UnknownName
 from burnside.learning import UBEV, UCBVI, Run, learn
-from burnside.learning._kernels import loglog, plan_ubev, plan_ucbvi
+from burnside.learning.kernels import loglog, plan_ubev, plan_ucbvi
 from burnside.learning.learn import log_term
 from burnside.learning.learners import make_learner
 from burnside.learning.run import eps_absolute

@@ -61,7 +61,7 @@ def test_evi_agrees_with_linear_programmes(seed: int) -> None:
 
 
 def test_known_and_full_support_agree_where_every_state_may_follow() -> None:
-    from burnside.learning._ucfh_kernels import evi, set_row
+    from burnside.learning.ucfh_kernels import evi, set_row
 
     rng = np.random.default_rng(3)
     P = rng.dirichlet(np.ones(4), size=12)
@@ -133,7 +133,7 @@ def test_the_confidence_event_on_simulated_data() -> None:
 
 def test_the_set_of_all_kernels_holds_the_truth_throughout_a_run() -> None:
     """App. B's lemma on one MDP: p stays in the set through all updates, except with probability δ."""
-    from burnside.learning._ucfh_kernels import set_row
+    from burnside.learning.ucfh_kernels import set_row
 
     mdp = zoo.slip_ring(5)
     agent = World.direct(mdp).agent_arrays
@@ -169,7 +169,7 @@ def test_constants_are_the_published_ones() -> None:
 
 def test_pairs_move_into_the_model_as_the_update_rule_says() -> None:
     """First after m·w_min visits, then at doublings, never after S·m·H; one pair per phase."""
-    from burnside.learning._ucfh_kernels import steps_run
+    from burnside.learning.ucfh_kernels import steps_run
 
     mdp = zoo.hypercube(2)
     world = World.direct(mdp)
@@ -206,7 +206,7 @@ def test_bulk_and_step_by_step_agree_in_distribution() -> None:
 
 
 def test_bulk_counts_are_consistent() -> None:
-    from burnside.learning._ucfh_kernels import _bulk_episodes, occupancy
+    from burnside.learning.ucfh_kernels import _bulk_episodes, occupancy
 
     mdp = zoo.slip_ring(5)
     world = World.direct(mdp)

@@ -103,7 +103,7 @@ def test_the_two_steps_of_a_draw_give_back_the_kernel() -> None:
 
 @pytest.mark.parametrize("lift", ["first", "uniform"])
 def test_the_meter_evaluates_the_lifted_policy(lift: Any) -> None:
-    from burnside.learning._kernels import policy_value
+    from burnside.learning.kernels import policy_value
 
     q = quotient(zoo.grid(5), zoo.grid(5).symmetry("D4"))
     world = World.through(q, lift)
@@ -117,8 +117,8 @@ def test_the_meter_evaluates_the_lifted_policy(lift: Any) -> None:
 
 def test_sampled_returns_agree_with_the_kernel() -> None:
     """The episodes that are played visit pairs as often as the occupancy says."""
-    from burnside.learning._kernels import episode
-    from burnside.learning._ucfh_kernels import occupancy
+    from burnside.learning.kernels import episode
+    from burnside.learning.ucfh_kernels import occupancy
 
     mdp = zoo.slip_ring(5)
     world = World.direct(mdp)
@@ -136,9 +136,9 @@ def test_sampled_returns_agree_with_the_kernel() -> None:
 @pytest.mark.parametrize("make", [lake, lambda: ending(0)[0]])
 def test_episodes_end_in_terminal_states(make: Any) -> None:
     """Steps, batches and the exact occupancy agree, and nothing is counted after the end."""
-    from burnside.learning._kernels import episode
-    from burnside.learning._ucfh_kernels import _bulk_episodes, occupancy
+    from burnside.learning.kernels import episode
     from burnside.learning.ucfh import new_model
+    from burnside.learning.ucfh_kernels import _bulk_episodes, occupancy
 
     mdp = make()
     world = World.direct(mdp)

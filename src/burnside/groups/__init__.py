@@ -9,7 +9,7 @@ What lives here:
 - ``enumeration`` — the list of all elements, with words;
 - ``action`` — :class:`Action`, a left action of a group on ``{0, …, n-1}``; ``constructions`` combines actions;
 - ``chain`` — stabilizer chains, which answer questions about groups too large to enumerate;
-- ``_kernels`` — the compiled loops;
+- ``kernels`` — the compiled loops;
 - ``rigid`` — SO(2), SE(2), SO(3), SE(3): continuous motions and frames, a package of its own.
 
 It may import numpy, scipy, (inside functions) numba and sympy, ``burnside.errors`` and ``burnside._types``;

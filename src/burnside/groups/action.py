@@ -105,10 +105,10 @@ class Action(Orbits):
         end = "; give images that satisfy the relations of the group"
         steps = group.order * max(1, len(images)) * self.size
         if group.is_enumerable and steps <= _CAYLEY_STEPS:
-            from burnside.groups import _kernels
+            from burnside.groups import kernels
 
             found = group.enumeration
-            j, h, i = _kernels.check_cayley(images, found.cayley, found.parent, found.letter)
+            j, h, i = kernels.check_cayley(images, found.cayley, found.parent, found.letter)
             if j >= 0:
                 word = [*found.word(h), j]
                 once, other = self.act_word(word, i), self.act_word(found.word(int(found.cayley[h, j])), i)
@@ -337,7 +337,7 @@ class Action(Orbits):
         >>> Action.natural(Group.symmetric(3)).fixed_counts().tolist()
         [3, 0, 1, 0, 1, 1]
         """
-        from burnside.groups import _kernels
+        from burnside.groups import kernels
 
         group = self._group
         if not group.is_enumerable or group.order * self.size > self.count_limit:
@@ -348,7 +348,7 @@ class Action(Orbits):
             )
         found = group.enumeration
         out = np.empty(found.order, dtype=np.int64)
-        _kernels.fix_counts(self._images, found.parent, found.letter, out)
+        kernels.fix_counts(self._images, found.parent, found.letter, out)
         return out
 
     def count(self) -> int:

@@ -37,10 +37,10 @@ class Enumeration:
 
     def lookup(self, rows: IntArray) -> IntArray:
         """The index of every row, -1 where it is not an element. O(degree) per row."""
-        from burnside.groups import _kernels
+        from burnside.groups import kernels
 
         out = np.empty(rows.shape[0], dtype=np.int64)
-        _kernels.lookup(np.ascontiguousarray(rows, dtype=np.int64), self.elements, self.slots, out)
+        kernels.lookup(np.ascontiguousarray(rows, dtype=np.int64), self.elements, self.slots, out)
         return out
 
     def word(self, index: int) -> tuple[int, ...]:
@@ -63,7 +63,7 @@ class Enumeration:
 def enumerate_group(generators: IntArray, capacity: int) -> Enumeration | None:
     """All elements of the generated group, or None if there are more than ``capacity``. O(order · k ·
     degree)."""
-    from burnside.groups import _kernels
+    from burnside.groups import kernels
 
     k, degree = generators.shape
     elements = np.empty((capacity, degree), dtype=np.int64)
@@ -71,7 +71,7 @@ def enumerate_group(generators: IntArray, capacity: int) -> Enumeration | None:
     parent = np.empty(capacity, dtype=np.int64)
     letter = np.empty(capacity, dtype=np.int64)
     slots = np.empty(1 << (2 * capacity).bit_length(), dtype=np.int64)
-    order = _kernels.enumerate_elements(generators, elements, cayley, parent, letter, slots)
+    order = kernels.enumerate_elements(generators, elements, cayley, parent, letter, slots)
     if order < 0:
         return None
     arrays = [a if order == capacity else a[:order].copy() for a in (elements, cayley, parent, letter)]

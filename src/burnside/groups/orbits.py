@@ -23,7 +23,7 @@ def orbit_labels(perms: ArrayLike) -> IntArray:
     >>> orbit_labels([[0, 2, 1, 4, 3]])
     array([0, 1, 1, 2, 2])
     """
-    from burnside.groups import _kernels
+    from burnside.groups import kernels
 
     a: AnyArray = np.asarray(perms)
     if a.ndim != 2:
@@ -38,7 +38,7 @@ def orbit_labels(perms: ArrayLike) -> IntArray:
         j, i = (int(x[0]) for x in np.nonzero((a < 0) | (a >= a.shape[1])))
         raise InvalidAction(f"generator {j} sends point {i} to {a[j, i]}: images must lie in 0…{a.shape[1] - 1}")
     labels = np.empty(a.shape[1], dtype=np.int64)
-    _kernels.orbit_labels(a, labels)
+    kernels.orbit_labels(a, labels)
     return labels
 
 
@@ -99,12 +99,12 @@ def schreier_tree(perms: ArrayLike, n: int | None = None) -> SchreierTree:
     >>> tree.step, tree.towards
     (array([-1,  1,  0, -1], dtype=int32), array([0, 0, 0, 3]))
     """
-    from burnside.groups import _kernels
+    from burnside.groups import kernels
 
     a = check_permutations(perms, n)
     size = a.shape[1]
     step = np.empty(size, dtype=np.int32)
     towards = np.empty(size, dtype=np.int64)
     order = np.empty(size, dtype=np.int64)
-    _kernels.schreier_tree(a, inverse(a), step, towards, order)
+    kernels.schreier_tree(a, inverse(a), step, towards, order)
     return SchreierTree(step, towards, order)

@@ -155,7 +155,7 @@ class Orbits:
                [2, 0, 1],
                [1, 2, 0]])
         """
-        from burnside.groups import _kernels
+        from burnside.groups import kernels
 
         gens = self._group.generators
         if self.size * self._group.degree > self.table_limit:
@@ -166,7 +166,7 @@ class Orbits:
             )
         out = np.empty((self.size, self._group.degree), dtype=np.int64)
         tree = self.tree
-        _kernels.carry(tree.step, tree.towards, tree.order, gens, inverse(gens), out)
+        kernels.carry(tree.step, tree.towards, tree.order, gens, inverse(gens), out)
         return out
 
     def _point(self, i: int) -> int:

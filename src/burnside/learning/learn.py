@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from burnside._resources import needs_time
-from burnside._types import FloatArray, IntArray
+from burnside._types import FloatArray, IntArray, Progress
 from burnside.errors import InvalidParameter
 from burnside.learning.learners import UBEV, UCBVI, UCFH, Learner, make_learner
 from burnside.learning.run import Recorder, Run, check_delta, check_eps, eps_absolute
@@ -25,9 +25,6 @@ __all__ = ["Budget", "generator", "learn", "log_term"]
 CHUNK = 150_000
 #: Seconds that a chunk should take: in between Ctrl-C is heard, and progress told.
 CHUNK_SECONDS = 0.2
-
-#: Called between chunks with the episodes played and those expected; whatever it raises ends the run.
-Progress = Callable[[int, int], object]
 
 MAX_EPISODES = 200_000
 MAX_EPISODES_BULK = 10**13
@@ -199,7 +196,7 @@ def _optimistic(
     budget: Budget,
     progress: Progress | None,
 ) -> Outcome:
-    from burnside.learning._kernels import optimistic_run
+    from burnside.learning.kernels import optimistic_run
 
     agent, arrays = world.agent_arrays, world.arrays
     pairs, states, horizon = world.agent.n_pairs, world.agent.n_states, world.agent.H
@@ -228,7 +225,7 @@ def _steps_ucfh(
     budget: Budget,
     progress: Progress | None,
 ) -> Outcome:
-    from burnside.learning._ucfh_kernels import steps_run
+    from burnside.learning.ucfh_kernels import steps_run
 
     agent, arrays = world.agent_arrays, world.arrays
     model = new_model(world.agent, learner.support)
@@ -250,7 +247,7 @@ def _bulk_ucfh(
     budget: Budget,
     progress: Progress | None,
 ) -> Outcome:
-    from burnside.learning._ucfh_kernels import bulk_run
+    from burnside.learning.ucfh_kernels import bulk_run
 
     if not world.identical:
         raise InvalidParameter("phases in bulk need the agent's own MDP: run them on the quotient itself")

@@ -21,8 +21,8 @@ from burnside.mdp import TabularMDP
 from burnside.theory.bounds import Size, UCFHBound, ucfh
 
 if TYPE_CHECKING:
-    from burnside.learning._ucfh_kernels import Model
     from burnside.learning.run import Run
+    from burnside.learning.ucfh_kernels import Model
 
 __all__ = [
     "UCFHConstants",
@@ -72,7 +72,7 @@ def ucfh_constants(mdp: TabularMDP, learner: UCFH, eps: float, delta: float) -> 
 
 def new_model(mdp: TabularMDP, support: str) -> Model:
     """UCFH's memory before the first episode: no counts, every probability in [0, 1]."""
-    from burnside.learning._ucfh_kernels import Model
+    from burnside.learning.ucfh_kernels import Model
 
     entries = mdp.P.indices.size
     shape = (mdp.n_pairs, mdp.n_states) if support == "unknown" else (1, entries)
@@ -104,7 +104,7 @@ def confidence_interval(p_hat: float, n: int, delta1: float) -> tuple[float, flo
     >>> tuple(round(x, 4) for x in confidence_interval(0.5, 1000, 0.1))
     (0.4548, 0.5452)
     """
-    from burnside.learning._ucfh_kernels import interval
+    from burnside.learning.ucfh_kernels import interval
 
     if not 0 <= p_hat <= 1 or not 0 < delta1 < 6:
         raise InvalidParameter(f"p_hat must lie in [0, 1] and delta1 in (0, 6), not {p_hat!r} and {delta1!r}")
@@ -118,7 +118,7 @@ def optimistic_value(low: ArrayLike, high: ArrayLike, value: ArrayLike) -> float
     >>> round(optimistic_value([0.1, 0.2, 0.0], [0.5, 0.9, 0.3], [0, 1, 2]), 12)
     1.2
     """
-    from burnside.learning._ucfh_kernels import pour
+    from burnside.learning.ucfh_kernels import pour
 
     lo, hi, v = (np.asarray(x, dtype=np.float64) for x in (low, high, value))
     if lo.sum() > 1 + 1e-9 or hi.sum() < 1 - 1e-9 or (lo > hi).any():
@@ -137,7 +137,7 @@ def fixed_horizon_evi(mdp: TabularMDP, low: ArrayLike, high: ArrayLike) -> tuple
     >>> bool(np.allclose(V, solve(ring).V))
     True
     """
-    from burnside.learning._ucfh_kernels import evi
+    from burnside.learning.ucfh_kernels import evi
     from burnside.learning.world import World
 
     lo, hi = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from burnside._resources import needs_memory
-from burnside._types import AnyArray, BoolArray, IntArray
+from burnside._types import AnyArray, BoolArray, IntArray, Progress
 from burnside.errors import InvalidParameter
 from burnside.groups import Group
 from burnside.mdp._checks import needs_table
@@ -36,9 +36,6 @@ __all__ = ["discover"]
 
 #: Up to this many terminal states that nothing leads to, the order is computed: it has their factorial.
 _MOST_LONELY = 10_000
-
-#: Called with (components done, components in all).
-Progress = Callable[[int, int], None]
 
 
 def discover(mdp: TabularMDP, *, tol: float = TOLERANCE, progress: Progress | None = None) -> Symmetry:

@@ -183,7 +183,7 @@ def _first_members(labels: IntArray, count: int) -> IntArray:
 def _at_representatives(
     mdp: TabularMDP, state_labels: IntArray, pair_rep: IntArray, n_states: int
 ) -> tuple[sp.csr_matrix, FloatArray]:
-    from burnside.mdp._kernels import aggregate_rows
+    from burnside.mdp.kernels import aggregate_rows
 
     ptr, columns, values = aggregate_rows(mdp.P.indptr, mdp.P.indices, mdp.P.data, pair_rep, state_labels, n_states)
     P = sp.csr_matrix((values, columns, ptr), shape=(pair_rep.size, n_states))

@@ -165,12 +165,12 @@ def _verify_tabular(mdp: TabularMDP, symmetry: Symmetry, tol: float) -> Verdict:
 def _violation(
     mdp: TabularMDP, rewards: FloatArray, g_states: AnyArray, g_pairs: AnyArray
 ) -> tuple[int, float, int, float, int]:
-    from burnside.mdp import _kernels
+    from burnside.mdp import kernels
 
     # numba's stubs know nothing of compiled signatures
-    misplaced: Any = _kernels.first_misplaced
-    by_reward: Any = _kernels.reward_violation
-    by_row: Any = _kernels.row_violation
+    misplaced: Any = kernels.first_misplaced
+    by_reward: Any = kernels.reward_violation
+    by_row: Any = kernels.row_violation
 
     def part(k: int) -> tuple[int, tuple[float, int], tuple[float, int]]:
         share = (k * mdp.n_pairs // workers, (k + 1) * mdp.n_pairs // workers)

@@ -11,7 +11,7 @@ from typing import Any
 
 from burnside._types import ArrayLike
 from burnside.envs.cube import CubeSpec
-from burnside.envs.cube.core import _actions
+from burnside.envs.cube.core import as_actions
 from burnside.envs.cube.geometry import FACES, stickers, turns
 from burnside.envs.cube.render import COLOURS, draw_svg, one_state
 from burnside.report.page import Html, Page, asset, escape
@@ -31,7 +31,7 @@ def player_data(spec: CubeSpec, start: ArrayLike, moves: str | Sequence[int]) ->
     ([10, 1], ['R', "U'"], [1, 0, 0], -1)
     """
     state = one_state(spec, start)
-    sequence = spec.parse(moves) if isinstance(moves, str) else _actions(spec, list(moves)).ravel().tolist()
+    sequence = spec.parse(moves) if isinstance(moves, str) else as_actions(spec, list(moves)).ravel().tolist()
     positions, normals = stickers(spec.n)
     listed = turns(spec.n, spec.slices)
     used = {}

@@ -27,7 +27,7 @@ from burnside.report.ring3d import ring3d_part
 from burnside.report.robot import has_simulator, robot_part
 from burnside.report.theory import theory_part
 
-__all__ = ["PARTS", "Outcome", "Part", "Preset", "Resources", "reproduce"]
+__all__ = ["PARTS", "Part", "Preset", "Reproduced", "Resources", "reproduce"]
 
 #: In the order in which they run. The seconds are for the time left and need not be exact.
 PARTS: dict[str, Part] = {
@@ -77,7 +77,7 @@ PARTS: dict[str, Part] = {
 
 
 @dataclass
-class Outcome:
+class Reproduced:
     """What :func:`reproduce` did: where the report is, how long each part took, what failed, what was left undone."""
 
     path: Path
@@ -117,7 +117,7 @@ def reproduce(
     only: Sequence[str] = (),
     resources: Resources | None = None,
     view: View | None = None,
-) -> Outcome:
+) -> Reproduced:
     """Run the parts and write ``out/index.html``.
 
     A part that fails is shown as failed and the others still run. Ctrl-C stops after a checkpoint; the same call
@@ -143,7 +143,7 @@ def reproduce(
         tabs=True,
     )
     ledger_section(page, load())
-    outcome = Outcome(Path(out) / "index.html")
+    outcome = Reproduced(Path(out) / "index.html")
     shown: View = _Silent() if view is None else view
     _write(page, states, outcome.path)  # a place that cannot be written is noticed before hours of work
     shown.start(states)

@@ -74,10 +74,10 @@ class _Nodes:
         self._rehash(len(self.table))
 
     def _rehash(self, size: int) -> None:
-        from burnside.search import _kernels
+        from burnside.search import kernels
 
         self.table = np.full(size, -1, dtype=np.int32)
-        _kernels.rehash(self.table, self.keys, self.superseded, self.count)
+        kernels.rehash(self.table, self.keys, self.superseded, self.count)
 
     def reserve(self, more: int) -> None:
         """Make room for this many nodes more."""
@@ -94,11 +94,11 @@ class _Nodes:
 
     def admit(self, children: AnyArray, keys: AnyArray, parents: AnyArray) -> int:
         """Append the children that are new or cheaper; returns the number of the first of them."""
-        from burnside.search import _kernels
+        from burnside.search import kernels
 
         first = self.count
         self.reserve(children.shape[0] * children.shape[1])
-        self.count = _kernels.admit(
+        self.count = kernels.admit(
             children,
             keys,
             parents,
@@ -117,32 +117,32 @@ class _Nodes:
 
     def value(self, first: int, puzzle: Puzzle, evaluator: Evaluator) -> int:
         """Fill in heuristics and goals of the nodes from ``first`` on; returns how many the heuristic was asked for."""
-        from burnside.search import _kernels
+        from burnside.search import kernels
 
         rows = slice(first, self.count)
         self.goal[rows] = puzzle.is_goal(self.states[rows])
         source = self.source[rows]
         new = first + np.flatnonzero(source < 0)
         self.h[new] = evaluator(self.states[new], self.goal[new])
-        _kernels.inherit(self.h, self.source, first, self.count)
+        kernels.inherit(self.h, self.source, first, self.count)
         return len(new)
 
     def push(self, first: int, weight: float) -> None:
         """Open the nodes from ``first`` on: by λ·g + h, then by h, so that of equals the deepest comes first."""
-        from burnside.search import _kernels
+        from burnside.search import kernels
 
         h = self.h[first : self.count]
         f = (weight * self.depth[first : self.count] + h).astype(np.float32)
         # Floats from 0 on are ordered as their bits are.
         rank = f.view(np.uint32).astype(np.uint64) << np.uint64(32) | h.view(np.uint32).astype(np.uint64)
-        self.open = _kernels.push_many(self.heap_rank, self.heap_node, self.open, rank, first, self.superseded)
+        self.open = kernels.push_many(self.heap_rank, self.heap_node, self.open, rank, first, self.superseded)
 
     def pop(self, limit: int) -> AnyArray:
         """The best open nodes, in order."""
-        from burnside.search import _kernels
+        from burnside.search import kernels
 
         out = np.empty(limit, dtype=np.int32)
-        taken, self.open = _kernels.pop(self.heap_rank, self.heap_node, self.open, self.superseded, out)
+        taken, self.open = kernels.pop(self.heap_rank, self.heap_node, self.open, self.superseded, out)
         return out[:taken]
 
     def path(self, node: int) -> list[int]:

@@ -88,7 +88,7 @@ def beam(
     >>> found[0].text, found[0].generated
     ("U' L'", 60)
     """
-    from burnside.search import _kernels
+    from burnside.search import kernels
 
     config = config or BeamConfig()
     evaluator = Evaluator(heuristic, config.network_rows)
@@ -127,7 +127,7 @@ def beam(
         owner = np.repeat(last.owner, moves)
         own = _owned(keys(flat), owner)
         fresh = np.empty(len(flat), dtype=np.bool_)
-        _kernels.fresh_rows(np.concatenate([own[:0], *recent]), own, fresh)
+        kernels.fresh_rows(np.concatenate([own[:0], *recent]), own, fresh)
         rows = np.flatnonzero(fresh)
         offered, owner = flat[rows], owner[rows]
         goals = puzzle.is_goal(offered)

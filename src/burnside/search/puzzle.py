@@ -68,7 +68,7 @@ def pack_keys(states: AnyArray, base: int, columns: AnyArray | None = None) -> A
     >>> pack_keys(np.zeros((5, 54), np.uint8), base=6).shape
     (5, 3)
     """
-    from burnside.search import _kernels
+    from burnside.search import kernels
 
     if not 2 <= base <= 256:
         raise InvalidParameter(f"entries of a state have 2 to 256 values, got base={base}")
@@ -76,7 +76,7 @@ def pack_keys(states: AnyArray, base: int, columns: AnyArray | None = None) -> A
     chosen = np.arange(rows.shape[1]) if columns is None else np.asarray(columns)
     per_word = _digits(base)
     out = np.empty((len(rows), max(1, math.ceil(len(chosen) / per_word))), dtype=np.uint64)
-    _kernels.pack(rows, chosen, base, per_word, out)
+    kernels.pack(rows, chosen, base, per_word, out)
     return out
 
 
@@ -107,11 +107,11 @@ class CubePuzzle:
 
     def children(self, states: AnyArray) -> AnyArray:
         """All states one turn away."""
-        from burnside.search import _kernels
+        from burnside.search import kernels
 
         rows = np.ascontiguousarray(states, dtype=np.uint8)
         out = np.empty((len(rows), *self._table.shape), dtype=np.uint8)
-        _kernels.permute_rows(rows, self._table, out)  # three times as fast as indexing with the table
+        kernels.permute_rows(rows, self._table, out)  # three times as fast as indexing with the table
         return out
 
     def is_goal(self, states: AnyArray) -> BoolArray:

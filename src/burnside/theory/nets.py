@@ -13,14 +13,13 @@ space of `burnside.theory.covering.SPACES`, for comparison with the closed forms
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from burnside._resources import needs_memory, needs_time
-from burnside._types import AnyArray, ArrayLike, FloatArray, IntArray
+from burnside._types import AnyArray, ArrayLike, FloatArray, IntArray, Progress
 from burnside.errors import InvalidParameter
 from burnside.theory._checks import count, positive
 from burnside.theory._samplers import Distance, Sampler, orbit_distance, quaternion_group, space
@@ -33,9 +32,6 @@ __all__ = ["Distance", "Radii", "net", "numeric", "orbit_distance", "quaternion_
 _BLOCK = 65_536
 #: Points that are drawn at once; more than that come from the same random numbers in another order.
 _DRAWN = 2**20
-
-#: Called with the centres found and those expected.
-Progress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True, eq=False)

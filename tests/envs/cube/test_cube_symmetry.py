@@ -96,7 +96,7 @@ def test_inverse_states(n: int) -> None:
     assert np.array_equal(back, expected)
     mirror = CubeSymmetry(spec, "conjugation+mirror")  # conjugation commutes with it
     assert np.array_equal(inverse_states(spec, mirror.act(37, states)), mirror.act(37, back))
-    with pytest.raises(InvalidModel, match="no cube"):
+    with pytest.raises(InvalidModel, match="do not make a cube"):
         inverse_states(spec, np.zeros(spec.n_stickers, np.uint8))
 
 

@@ -44,10 +44,10 @@ def distinct_rows(rows: AnyArray) -> tuple[AnyArray, IntArray]:
     (array([[3, 1],
            [0, 1]], dtype=uint8), array([0, 1, 0]))
     """
-    from burnside.agents.cube_values import _kernels
+    from burnside.agents.cube_values import kernels
 
     first, inverse = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
-    count = _kernels.distinct(rows, first, inverse)
+    count = kernels.distinct(rows, first, inverse)
     return rows[first[:count]], inverse
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from burnside._types import AnyArray
 from burnside.agents.cube_values.config import DaviConfig, arm_symmetry
-from burnside.envs.cube.core import CubeSpec, _array, _is_torch
+from burnside.envs.cube.core import CubeSpec, as_array, is_torch
 from burnside.envs.cube.symmetry import CubeCanonicalizer, CubeSymmetry
 from burnside.errors import DamagedFile, InvalidModel, InvalidParameter
 from burnside.nn._torch import torch
@@ -81,8 +81,8 @@ class CubeValue:
 
     def value_fn(self, states: Any) -> AnyArray:
         """Values, float32 and at least 0, of uint8 states with any leading axes; numpy arrays or torch tensors."""
-        found = _array(self.spec, states)
-        array = found.detach().cpu().numpy() if _is_torch(found) else found
+        found = as_array(self.spec, states)
+        array = found.detach().cpu().numpy() if is_torch(found) else found
         if array.dtype != np.uint8:
             raise InvalidModel(f"states are uint8 colours, got {array.dtype}")
         flat = np.ascontiguousarray(array.reshape(-1, self.spec.n_stickers))

@@ -28,9 +28,12 @@ __all__ = [
     "TURNS",
     "CubeSpec",
     "apply_moves",
+    "as_actions",
+    "as_array",
     "children",
     "draw_ansi",
     "is_solved",
+    "is_torch",
     "move",
     "one_hot",
     "scramble",
@@ -115,13 +118,14 @@ class CubeSpec:
         return format_moves(actions, self.n, self.slices)
 
 
-def _is_torch(x: Any) -> bool:
+def is_torch(x: Any) -> bool:
+    """Whether this is a torch tensor; torch is not imported for it."""
     return type(x).__module__.split(".")[0] == "torch"
 
 
-def _array(spec: CubeSpec, states: Any) -> Any:
+def as_array(spec: CubeSpec, states: Any) -> Any:
     """States as an array or tensor with stickers on the last axis."""
-    found = states if _is_torch(states) else np.asarray(states)
+    found = states if is_torch(states) else np.asarray(states)
     if found.ndim < 1 or found.shape[-1] != spec.n_stickers:
         raise InvalidModel(
             f"a cube with n={spec.n} has {spec.n_stickers} stickers on the last axis, got shape {tuple(found.shape)}"
@@ -131,7 +135,7 @@ def _array(spec: CubeSpec, states: Any) -> Any:
 
 def _like(states: Any, table: AnyArray) -> Any:
     """A table of indices as the kind of array that ``states`` is, on its device."""
-    if not _is_torch(states):
+    if not is_torch(states):
         return table
     import torch
 
@@ -156,7 +160,7 @@ def is_solved(spec: CubeSpec, states: Any) -> Any:
     >>> bool(is_solved(CubeSpec(2), turned)), bool(is_solved(CubeSpec(2, goal="fixed"), turned))
     (True, False)
     """
-    found = _array(spec, states)
+    found = as_array(spec, states)
     faces = found.reshape(*found.shape[:-1], 6, spec.n**2)
     if spec.goal == "fixed":
         home = _like(found, np.arange(6, dtype=np.uint8)[:, None])
@@ -166,8 +170,9 @@ def is_solved(spec: CubeSpec, states: Any) -> Any:
     return same.reshape(*found.shape[:-1], -1).all(-1)
 
 
-def _actions(spec: CubeSpec, actions: Any) -> AnyArray:
-    if _is_torch(actions):
+def as_actions(spec: CubeSpec, actions: Any) -> AnyArray:
+    """Turns as numbers of an integer array; refuses what is not a turn of this cube."""
+    if is_torch(actions):
         actions = actions.detach().cpu().numpy()
     chosen = np.asarray(actions)
     if chosen.size and chosen.dtype.kind not in "iu":
@@ -185,16 +190,16 @@ def move(spec: CubeSpec, states: Any, actions: Any) -> Any:
     >>> bool((move(spec, after, [11, 10]) == solved(spec)).all())
     True
     """
-    found = _array(spec, states)
-    if _is_torch(found):
+    found = as_array(spec, states)
+    if is_torch(found):
         import torch
 
         table = _on_device(spec, str(found.device))
-        on_device = _is_torch(actions) and actions.device.type != "cpu"  # checking there would wait for the device
-        where = table[actions.long() if on_device else torch.as_tensor(_actions(spec, actions), device=found.device)]
+        on_device = is_torch(actions) and actions.device.type != "cpu"  # checking there would wait for the device
+        where = table[actions.long() if on_device else torch.as_tensor(as_actions(spec, actions), device=found.device)]
         shape = torch.broadcast_shapes(found.shape, where.shape)
         return torch.gather(found.expand(shape), -1, where.expand(shape))
-    source = spec.table[_actions(spec, actions)]
+    source = spec.table[as_actions(spec, actions)]
     shape = np.broadcast_shapes(found.shape, source.shape)
     return np.take_along_axis(np.broadcast_to(found, shape), np.broadcast_to(source, shape), axis=-1)
 
@@ -213,8 +218,8 @@ def children(spec: CubeSpec, states: Any) -> Any:
     >>> children(CubeSpec(3), solved(CubeSpec(3), 5)).shape
     (5, 12, 54)
     """
-    found = _array(spec, states)
-    return found[..., _on_device(spec, str(found.device)) if _is_torch(found) else spec.table]
+    found = as_array(spec, states)
+    return found[..., _on_device(spec, str(found.device)) if is_torch(found) else spec.table]
 
 
 def apply_moves(spec: CubeSpec, states: Any, moves: str | ArrayLike) -> Any:
@@ -224,8 +229,8 @@ def apply_moves(spec: CubeSpec, states: Any, moves: str | ArrayLike) -> Any:
     >>> bool(is_solved(spec, apply_moves(spec, solved(spec), "R U R' U' " * 6)))
     True
     """
-    sequence = spec.parse(moves) if isinstance(moves, str) else _actions(spec, moves).ravel().tolist()
-    found = _array(spec, states)
+    sequence = spec.parse(moves) if isinstance(moves, str) else as_actions(spec, moves).ravel().tolist()
+    found = as_array(spec, states)
     perm = np.arange(spec.n_stickers)
     for action in sequence:
         perm = perm[spec.table[action]]
@@ -266,8 +271,8 @@ def one_hot(spec: CubeSpec, states: Any) -> Any:
     >>> one_hot(CubeSpec(2), solved(CubeSpec(2))).reshape(24, 6).argmax(1)[:6].tolist()
     [0, 0, 0, 0, 1, 1]
     """
-    found = _array(spec, states)
-    if _is_torch(found):
+    found = as_array(spec, states)
+    if is_torch(found):
         import torch
 
         colours = torch.arange(6, dtype=found.dtype, device=found.device)
@@ -289,7 +294,7 @@ def draw_ansi(spec: CubeSpec, state: ArrayLike, colour: bool = False) -> str:
         D B
         D B
     """
-    faces = dict(zip(FACES, _array(spec, state).reshape(6, spec.n, spec.n), strict=True))
+    faces = dict(zip(FACES, as_array(spec, state).reshape(6, spec.n, spec.n), strict=True))
 
     def line(face: str, row: int) -> str:
         letters = (FACES[int(c)] for c in faces[face][row])

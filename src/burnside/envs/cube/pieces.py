@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from burnside._types import AnyArray, IntArray
-from burnside.envs.cube.core import CubeSpec, _array, _is_torch
+from burnside.envs.cube.core import CubeSpec, as_array, is_torch
 from burnside.envs.cube.geometry import FACES, collapse, colour_table, representatives, stickers, symmetry_table
 from burnside.errors import InvalidModel
 
@@ -85,8 +85,8 @@ def check_states(spec: CubeSpec, states: Any) -> None:
     ...
     burnside.errors.InvalidModel: state 0 has 24 stickers of colour U: each colour must occur 4 times
     """
-    found = _array(spec, states)
-    flat = (found.detach().cpu().numpy() if _is_torch(found) else found).reshape(-1, spec.n_stickers)
+    found = as_array(spec, states)
+    flat = (found.detach().cpu().numpy() if is_torch(found) else found).reshape(-1, spec.n_stickers)
     if flat.dtype.kind not in "iu" or (flat.size and not (flat.min() >= 0 and flat.max() <= 5)):
         raise InvalidModel("stickers must be whole numbers from 0 to 5")
     flat, n = flat.astype(np.int64), spec.n

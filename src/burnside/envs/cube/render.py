@@ -16,7 +16,7 @@ import numpy as np
 
 from burnside._files import write_atomically, write_text
 from burnside._types import AnyArray, ArrayLike
-from burnside.envs.cube.core import CubeSpec, _array
+from burnside.envs.cube.core import CubeSpec, as_array
 from burnside.envs.cube.geometry import FACES
 from burnside.envs.cube.symmetry import CubeCanonicalizer, CubeSymmetry
 from burnside.errors import InvalidModel, InvalidParameter
@@ -127,7 +127,7 @@ def net_places(n: int) -> AnyArray:
 
 def one_state(spec: CubeSpec, state: ArrayLike) -> AnyArray:
     """The colours of one state as an array; any colouring will do, it need not be solvable."""
-    found = _array(spec, state)
+    found = as_array(spec, state)
     found = found.detach().cpu().numpy() if not isinstance(found, np.ndarray) else found
     if found.ndim != 1:
         raise InvalidModel(f"one state is drawn at a time, got shape {found.shape}")

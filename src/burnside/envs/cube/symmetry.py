@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from burnside._types import AnyArray, ArrayLike, IntArray
-from burnside.envs.cube.core import CubeSpec, _actions, _array, _is_torch, is_solved, solved
+from burnside.envs.cube.core import CubeSpec, as_actions, as_array, is_solved, is_torch, solved
 from burnside.envs.cube.geometry import (
     FACES,
     collapse,
@@ -126,7 +126,7 @@ class CubeSymmetry:
 
     def act(self, g: ArrayLike, states: Any) -> Any:
         """The states ``g·s``; g broadcasts with the leading axes of the states."""
-        found, element = _numpy(_array(self.spec, states)), np.asarray(g)
+        found, element = _numpy(as_array(self.spec, states)), np.asarray(g)
         if element.dtype.kind not in "iu" or (element.size and not (element.min() >= 0 and element.max() < self.order)):
             raise InvalidParameter(f"elements of '{self.name}' are numbered 0…{self.order - 1}, got {g!r:.80}")
         h = element % self.base
@@ -142,7 +142,7 @@ class CubeSymmetry:
 
     def act_on_action(self, g: ArrayLike, action: ArrayLike) -> IntArray:
         """The turn ``g·a``, which does to ``g·s`` what a does to s."""
-        return self.on_moves[np.asarray(g), _actions(self.spec, action)]
+        return self.on_moves[np.asarray(g), as_actions(self.spec, action)]
 
     # What ``burnside.canonical.check_symmetry`` asks of the symmetry of an environment.
 
@@ -260,7 +260,7 @@ def inverse_states(spec: CubeSpec, states: Any) -> Any:
     """
     if spec.slices and spec.n > 3:
         raise InvalidParameter("with slice turns and n > 3 equal centres are exchanged: the inverse has no meaning")
-    found = _numpy(_array(spec, states))
+    found = _numpy(as_array(spec, states))
     small = min(spec.n, 3)
     together, home = _neighbours(small)
     seen = found[..., representatives(spec.n)].astype(np.int64)
@@ -277,11 +277,11 @@ def inverse_states(spec: CubeSpec, states: Any) -> Any:
 
 
 def _numpy(x: Any) -> AnyArray:
-    return x.detach().cpu().numpy() if _is_torch(x) else x
+    return x.detach().cpu().numpy() if is_torch(x) else x
 
 
 def _back(out: AnyArray, like: Any) -> Any:
-    if not _is_torch(like):
+    if not is_torch(like):
         return out
     import torch
 
@@ -318,9 +318,9 @@ class CubeCanonicalizer:
 
     def __call__(self, states: Any) -> tuple[Any, Any]:
         """``(x̄, g)`` with ``x̄ = g·x``."""
-        found = _array(self.spec, states)
+        found = as_array(self.spec, states)
         lead = tuple(found.shape[:-1])
-        if _is_torch(found) and found.device.type != "cpu" and not self.symmetry.value_only:
+        if is_torch(found) and found.device.type != "cpu" and not self.symmetry.value_only:
             image, g = _chunked_torch(self.symmetry, found.reshape(-1, self.spec.n_stickers))
             return image.reshape(found.shape), g.reshape(lead)
         flat = _numpy(found).reshape(-1, self.spec.n_stickers)
@@ -328,7 +328,7 @@ class CubeCanonicalizer:
             flat = _bytes(flat)
         image, g = self._rows(flat)
         image = image.astype(_numpy(found).dtype, copy=False).reshape(found.shape)
-        return _back(image, found), (_back(g.reshape(lead), found) if lead or _is_torch(found) else g[0])
+        return _back(image, found), (_back(g.reshape(lead), found) if lead or is_torch(found) else g[0])
 
     def _rows(self, flat: AnyArray) -> tuple[AnyArray, IntArray]:
         find = _fast if self.method == "fast" else _chunked
@@ -347,7 +347,7 @@ class CubeCanonicalizer:
     def undo(self, action: Any, g: Any) -> Any:
         """The turn ``g⁻¹·ā``; refused where the inverse of states is in the group."""
         table = self.symmetry.on_moves
-        return _back(table[inverse_elements()[_numpy(g)], _actions(self.spec, action)], action)
+        return _back(table[inverse_elements()[_numpy(g)], as_actions(self.spec, action)], action)
 
 
 def _bytes(flat: AnyArray) -> AnyArray:
@@ -363,12 +363,12 @@ def _tables(symmetry: CubeSymmetry) -> tuple[AnyArray, AnyArray]:
 
 
 def _fast(symmetry: CubeSymmetry, flat: AnyArray) -> tuple[AnyArray, IntArray]:
-    from burnside.envs.cube import _kernels
+    from burnside.envs.cube import kernels
 
     if flat.size and flat.max() > 5:
         raise InvalidModel("stickers must be whole numbers from 0 to 5")
     out, g = np.empty(flat.shape, dtype=np.uint8), np.empty(len(flat), dtype=np.int64)
-    _kernels.smallest_image(np.ascontiguousarray(flat), *_tables(symmetry), out, g)
+    kernels.smallest_image(np.ascontiguousarray(flat), *_tables(symmetry), out, g)
     return out, g
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from burnside._types import AnyArray, ArrayLike, IntArray
-from burnside.envs.cube.core import CubeSpec, _array, _is_torch, children, solved
+from burnside.envs.cube.core import CubeSpec, as_array, children, is_torch, solved
 from burnside.envs.cube.geometry import FACES, symmetry_table, turn_table
 from burnside.envs.cube.pieces import corner_pieces, corner_places
 from burnside.envs.cube.symmetry import CubeCanonicalizer, CubeSymmetry
@@ -206,16 +206,16 @@ def two_index(states: Any) -> IntArray:
     >>> [int(two_index(apply_moves(spec, solved(spec), text))) for text in ("", "R L'", "R")]
     [0, 0, 1067868]
     """
-    from burnside.envs.cube import _kernels
+    from burnside.envs.cube import kernels
 
-    found = _array(CubeSpec(2), states)
-    array = found.detach().cpu().numpy() if _is_torch(found) else found
+    found = as_array(CubeSpec(2), states)
+    array = found.detach().cpu().numpy() if is_torch(found) else found
     if array.size and (array.dtype.kind not in "iu" or array.min() < 0 or array.max() > 5):
         raise InvalidModel("stickers must be whole numbers from 0 to 5")
     flat = np.ascontiguousarray(array.reshape(-1, 24), dtype=np.uint8)
     out = np.empty(len(flat), dtype=np.int64)
     two = _two()
-    _kernels.index_two(flat, two.places, two.pieces, two.turned, symmetry_table(2)[:24].astype(np.uint16), out)
+    kernels.index_two(flat, two.places, two.pieces, two.turned, symmetry_table(2)[:24].astype(np.uint16), out)
     if out.size and out.min() < 0:
         row = int(np.argmax(out < 0))
         raise InvalidModel(f"state {row} {_WRONG[int(out[row])]}")
@@ -250,10 +250,10 @@ def two_table() -> AnyArray:
     >>> int(two_table().max()), int((two_table() == 14).sum())
     (14, 276)
     """
-    from burnside.envs.cube import _kernels
+    from burnside.envs.cube import kernels
 
     two = _two()
-    table = _kernels.search_two(two.permuted, two.twisted, 0)
+    table = kernels.search_two(two.permuted, two.twisted, 0)
     table.flags.writeable = False
     return table
 

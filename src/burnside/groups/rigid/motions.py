@@ -38,7 +38,7 @@ def _dimension(g: Any, what: str = "a motion") -> int:
     return int(shape[-1]) - 1
 
 
-def _same_kind(a: Any, b: Any) -> tuple[Any, Any]:
+def same_kind(a: Any, b: Any) -> tuple[Any, Any]:
     """Both as arrays of one kind; of a tensor and an array, the tensor decides."""
     if is_torch(a) and not is_torch(b):
         return a, as_like(b, a)
@@ -73,7 +73,7 @@ def rigid(R: Any, t: Any = None) -> Any:
         raise InvalidParameter(f"a rotation is a 2×2 or 3×3 matrix, got shape {tuple(turn.shape)}")
     xp = namespace(turn)
     shift = xp.zeros_like(turn[..., 0]) if t is None else t
-    turn, shift = _same_kind(turn, shift)
+    turn, shift = same_kind(turn, shift)
     if tuple(shift.shape[-1:]) != (d,):
         raise InvalidParameter(f"a translation in {d} dimensions has {d} numbers, got shape {tuple(shift.shape)}")
     xp = namespace(turn)
@@ -107,7 +107,7 @@ def compose(*motions: Any) -> Any:
         raise InvalidParameter("compose needs at least one motion")
     out = as_array(motions[0])
     for g in motions[1:]:
-        left, right = _same_kind(out, g)
+        left, right = same_kind(out, g)
         out = namespace(left).matmul(left, right)
     return out
 
@@ -130,13 +130,13 @@ def act_points(g: Any, p: Any) -> Any:
     >>> act_points(rigid([[0, -1], [1, 0]], [5, 0]), [[1, 0], [0, 2]]).tolist()
     [[5.0, 1.0], [3.0, 0.0]]
     """
-    g, p = _same_kind(g, p)
+    g, p = same_kind(g, p)
     return act_vectors(g, p) + translation(g)
 
 
 def act_vectors(g: Any, v: Any) -> Any:
     """Directions and velocities of points ``(…, d)``: turned, not shifted."""
-    g, v = _same_kind(g, v)
+    g, v = same_kind(g, v)
     d = _dimension(g)
     if tuple(v.shape[-1:]) != (d,):
         raise InvalidParameter(f"a vector in {d} dimensions has {d} numbers, got shape {tuple(v.shape)}")
@@ -157,7 +157,7 @@ def act_velocities(g: Any, velocity: Any) -> Any:
     >>> act_velocities(rigid([[0, -1], [1, 0]], [5, 6]), [1, 0, 0.3]).tolist()
     [0.0, 1.0, 0.3]
     """
-    g, velocity = _same_kind(g, velocity)
+    g, velocity = same_kind(g, velocity)
     d = _dimension(g)
     if tuple(velocity.shape[-1:]) != (3 * d - 3,):
         raise InvalidParameter(f"a velocity in {d} dimensions has {3 * d - 3} numbers, got {tuple(velocity.shape)}")

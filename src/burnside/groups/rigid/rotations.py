@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from burnside.errors import InvalidParameter, UnknownName
 from burnside.groups.rigid.arrays import as_array, namespace
-from burnside.groups.rigid.motions import _same_kind, act_points, rigid, rotation
+from burnside.groups.rigid.motions import act_points, rigid, rotation, same_kind
 
 __all__ = [
     "act_pose9",
@@ -142,7 +142,7 @@ def act_rot6d(g: Any, v: Any, convention: Convention = "columns") -> Any:
     >>> act_rot6d(rigid([[0, -1, 0], [1, 0, 0], [0, 0, 1]]), [1, 0, 0, 0, 1, 0]).tolist()
     [0.0, 1.0, 0.0, -1.0, 0.0, 0.0]
     """
-    g, v = _same_kind(g, v)
+    g, v = same_kind(g, v)
     R = rotation(g)
     xp = namespace(g)
     if _rows(convention):
@@ -170,7 +170,7 @@ def motion_to_pose9(g: Any, convention: Convention = "columns") -> Any:
 
 def act_pose9(g: Any, pose: Any, convention: Convention = "columns") -> Any:
     """Poses written as xyz and rot6d, moved."""
-    g, pose = _same_kind(g, pose)
+    g, pose = same_kind(g, pose)
     pose = _check(pose, 9, "a pose (xyz and rot6d)")
     parts = [act_points(g, pose[..., :3]), act_rot6d(g, pose[..., 3:], convention)]
     return namespace(g).concatenate(parts, axis=-1)

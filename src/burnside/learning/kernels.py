@@ -86,7 +86,7 @@ def episode(
 
 
 @njit(cache=True, nogil=True)
-def _choose(agent: AgentArrays, q: FloatArray, v: FloatArray, policy: IntArray) -> bool:
+def choose(agent: AgentArrays, q: FloatArray, v: FloatArray, policy: IntArray) -> bool:
     """Greedy choice from values on pairs, ties to the first; returns whether any choice changed.
 
     Terminal states are worth 0, and their choice is -1 from the beginning.
@@ -142,7 +142,7 @@ def plan_ubev(
                     total += p_hat[k] * after[agent.indices[k]]
                 ahead = min(top, total + width * phi[i])
             q[i] = r[i] + ahead
-        changed |= _choose(agent, q, v[t], policy[t])
+        changed |= choose(agent, q, v[t], policy[t])
     return changed
 
 
@@ -199,7 +199,7 @@ def plan_ucbvi(
                 bonus += math.sqrt(8.0 * tail / n[i] / n[i])
             q[i] = min(q_cap[t, i], r[i] + min(top, mean + factor * bonus))
             q_cap[t, i] = q[i]
-        changed |= _choose(agent, q, v[t], policy[t])
+        changed |= choose(agent, q, v[t], policy[t])
     return changed
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from burnside._types import FloatArray, IntArray
-from burnside.learning._kernels import _choose, episode, policy_value
+from burnside.learning.kernels import choose, episode, policy_value
 from burnside.learning.world import AgentArrays, WorldArrays
 
 __all__ = ["Model", "bulk_run", "evi", "interval", "occupancy", "pour", "set_row", "steps_run"]
@@ -116,7 +116,7 @@ def evi(agent: AgentArrays, model: Model, v: FloatArray, q: FloatArray) -> bool:
                 values = after[agent.indices[a:b]]
                 ranked = np.argsort(-values, kind="mergesort")
                 q[i] = r[i] + pour(model.low[0, a:b], model.width[0, a:b], values, ranked)
-        changed |= _choose(agent, q, v[t], model.policy[t])
+        changed |= choose(agent, q, v[t], model.policy[t])
     return changed
 
 
