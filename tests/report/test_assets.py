@@ -24,7 +24,7 @@ def test_the_check_itself() -> None:
     assert CODE.search(".claim{display:none}") and CODE.search("b.addEventListener('click', f)")
 
 
-@pytest.mark.parametrize("name", ["ring1d", "ring3d", "cube", "planar", "robot"])
+@pytest.mark.parametrize("name", ["mistakes", "ring1d", "ring3d", "cube", "planar", "robot"])
 def test_parts_draw_and_run_nothing(name: str) -> None:
     text = (REPORT / f"{name}.py").read_text(encoding="utf-8")
     assert "run_sweep" not in text and "sweep(" not in text
