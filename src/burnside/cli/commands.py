@@ -11,6 +11,7 @@ from burnside.cli.check import Check
 from burnside.cli.claims import Claims
 from burnside.cli.completion import Completion
 from burnside.cli.demos import Demos
+from burnside.cli.discover import Discover
 from burnside.cli.doctor import Doctor
 from burnside.cli.lint import Lint
 from burnside.cli.measure import Measure
@@ -29,6 +30,7 @@ Command = (
     | Annotated[Minimise, tyro.conf.subcommand(name="minimise")]
     | Annotated[Zoo, tyro.conf.subcommand(name="zoo")]
     | Annotated[Check, tyro.conf.subcommand(name="check")]
+    | Annotated[Discover, tyro.conf.subcommand(name="discover")]
     | Annotated[Lint, tyro.conf.subcommand(name="lint")]
     | Annotated[Measure, tyro.conf.subcommand(name="measure")]
     | Annotated[Bounds, tyro.conf.subcommand(name="bounds")]

@@ -1,0 +1,376 @@
+"""Signed permutations that transitions do not contradict: guesses of a symmetry, to be checked elsewhere.
+
+From transitions ``(o, a, r, o')`` statistics are computed that a symmetry must keep: means and covariances of the
+observations, and how their change depends on observation and action. Blocks of consecutive transitions give
+their standard errors. A search then assigns numbers to numbers, with signs, as long as all statistics agree
+within some standard errors. The guesses are generous: everything that the data do not contradict is proposed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from burnside._archives import open_archive
+from burnside._types import AnyArray, FloatArray
+from burnside.errors import InvalidParameter
+from burnside.symmetry.labels import Labels
+from burnside.symmetry.vectors import SignedPermutation
+
+__all__ = ["Proposal", "Transitions", "collect", "propose"]
+
+_BLOCKS = 20
+_MOST = 64  # proposals
+_NODES = 4000  # of the search
+_STILL = 3  # numbers that never changed, for which both signs are proposed
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """What an agent saw and did.
+
+    Attributes:
+        observations: (n, d).
+        actions: (n, m) numbers, or (n,) labels.
+        rewards: (n,).
+        next_observations: (n, d).
+        labels: how many labels there are, where actions are labels; else 0.
+    """
+
+    observations: FloatArray
+    actions: AnyArray
+    rewards: FloatArray
+    next_observations: FloatArray
+    labels: int = 0
+
+    def __post_init__(self) -> None:
+        n = len(self.observations)
+        if self.observations.ndim != 2 or self.next_observations.shape != self.observations.shape:
+            raise InvalidParameter("observations and next_observations must be arrays of the same shape (n, d)")
+        if len(self.actions) != n or self.rewards.shape != (n,):
+            raise InvalidParameter(f"there are {n} observations, so there must be {n} actions and rewards")
+        if n < 10 * _BLOCKS:
+            raise InvalidParameter(f"{n} transitions are too few to say anything: give at least {10 * _BLOCKS}")
+        arrays = (self.observations, self.next_observations, self.rewards, np.asarray(self.actions, dtype=np.float64))
+        if not all(np.isfinite(a).all() for a in arrays):
+            raise InvalidParameter("transitions must be finite numbers")
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, AnyArray]) -> Transitions:
+        """From named arrays; Minari's and D4RL's names are understood."""
+        names = {
+            "observations": ("observations", "obs"),
+            "actions": ("actions", "action"),
+            "rewards": ("rewards", "reward"),
+            "next_observations": ("next_observations", "next_obs"),
+        }
+        found = {}
+        for field, spellings in names.items():
+            present = [name for name in spellings if name in arrays]
+            if not present:
+                raise InvalidParameter(f"the transitions have no array {field!r}: they have {', '.join(arrays)}")
+            found[field] = np.asarray(arrays[present[0]])
+        labels = found["actions"].ndim == 1 and found["actions"].dtype.kind in "iu"
+        n_labels = int(found["actions"].max()) + 1 if labels and len(found["actions"]) else 0
+        actions = found["actions"] if labels else _columns(found["actions"])
+        return cls(
+            _columns(found["observations"]), actions, np.asarray(found["rewards"], dtype=np.float64).ravel(),
+            _columns(found["next_observations"]), n_labels,
+        )  # fmt: skip
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Transitions:
+        """From an npz file; nothing in it is executed."""
+        with open_archive(path) as archive:
+            return cls.from_arrays(archive.arrays(archive.names))
+
+    def halves(self) -> tuple[Transitions, Transitions]:
+        """The earlier and the later half."""
+        half = len(self.observations) // 2
+        return self._part(slice(0, half)), self._part(slice(half, None))
+
+    def _part(self, where: slice) -> Transitions:
+        o, a, r, o2 = (x[where] for x in (self.observations, self.actions, self.rewards, self.next_observations))
+        return Transitions(o, a, r, o2, self.labels)
+
+
+def _columns(x: AnyArray) -> FloatArray:
+    x = np.asarray(x, dtype=np.float64)
+    return x.reshape(len(x), -1)
+
+
+def collect(env: Any, steps: int, seed: int = 0, policy: Any = None, episode: int = 50) -> Transitions:
+    """Play with random actions, or with a policy, and keep every transition.
+
+    Args:
+        env: a Gymnasium environment with vectors as observations.
+        steps: how many transitions.
+        seed: of resets and actions.
+        policy: a function of the observation that returns an action.
+        episode: episodes are ended after so many steps: many short ones tell more than a few long ones, whose states
+            depend on each other.
+    """
+    space, actions = env.observation_space, env.action_space
+    if len(getattr(space, "shape", None) or ()) != 1 or not hasattr(space, "low"):
+        raise InvalidParameter(f"discovery needs observations that are vectors of numbers, not {space}")
+    discrete = hasattr(actions, "n")
+    if not discrete and (len(getattr(actions, "shape", None) or ()) != 1 or not hasattr(actions, "low")):
+        raise InvalidParameter(f"discovery needs actions that are labels or vectors of numbers, not {actions}")
+    first = int(getattr(actions, "start", 0))
+    actions.seed(seed)
+    rows: tuple[list[Any], ...] = ([], [], [], [])
+    observation, _ = env.reset(seed=seed)
+    age = 0
+    for _ in range(steps):
+        action = actions.sample() if policy is None else policy(observation)
+        after, reward, terminated, truncated, _ = env.step(action)
+        kept = np.array(observation, dtype=np.float64), action, float(reward), np.array(after, dtype=np.float64)
+        for row, value in zip(rows, kept, strict=True):
+            row.append(value)
+        observation, age = after, age + 1
+        if terminated or truncated or age >= episode:
+            (observation, _), age = env.reset(), 0
+    o, a, r, o2 = rows
+    taken = np.array(a, dtype=np.int64) - first if discrete else _columns(np.array(a))
+    return Transitions(np.array(o), taken, np.array(r), np.array(o2), int(actions.n) if discrete else 0)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A signed permutation that the data do not contradict.
+
+    Attributes:
+        observation: on observations.
+        action: on actions.
+        score: the mean of squared differences, in standard errors: about 1 for a symmetry.
+        order: how often it must be repeated until all is back.
+    """
+
+    observation: SignedPermutation
+    action: SignedPermutation | Labels
+    score: float
+    order: int
+
+
+# ---------------------------------------------------------------------- statistics
+
+
+@dataclass(frozen=True)
+class _Statistic:
+    """Numbers for every variable, or every two of them, with variances of their errors."""
+
+    value: FloatArray
+    variance: FloatArray
+
+
+def _statistics(data: Transitions, dynamics_only: bool) -> list[_Statistic]:
+    """What a symmetry keeps, over variables: first the numbers of the observation, then those of the action."""
+    o, change = data.observations, data.next_observations - data.observations
+    if data.labels:
+        a: FloatArray = np.eye(data.labels)[data.actions] - 1.0 / data.labels
+    else:
+        a = np.asarray(data.actions, dtype=np.float64)
+    d, m = o.shape[1], a.shape[1]
+    centre = o.mean(axis=0)
+    blocks = np.array_split(np.arange(len(o)), _BLOCKS)
+    found: dict[str, list[FloatArray]] = {"effect": [], "drift": [], "mean": [], "covariance": []}
+    for block in blocks:
+        inputs = np.concatenate([o[block] - centre, a[block]], axis=1)
+        ridge = 1e-9 * np.diag(np.maximum((inputs**2).sum(axis=0), 1e-12))
+        gram = inputs.T @ inputs + ridge
+        mean_change = change[block].mean(axis=0)
+        effect = np.zeros((d + m, d + m))
+        effect[:d] = np.linalg.solve(gram, inputs.T @ (change[block] - mean_change)).T
+        found["effect"].append(effect)
+        found["drift"].append(np.concatenate([mean_change, np.zeros(m)]))
+        found["mean"].append(np.concatenate([o[block].mean(axis=0), np.zeros(m)]))
+        covariance = np.zeros((d + m, d + m))
+        covariance[:d, :d] = np.cov((o[block]).T).reshape(d, d)
+        found["covariance"].append(covariance)
+    names = ("effect",) if dynamics_only else tuple(found)
+    return [_summary(np.array(found[name])) for name in names]
+
+
+def _summary(blocks: FloatArray) -> _Statistic:
+    """The median over blocks, which one wild block does not move, and the variance of its error."""
+    value = np.median(blocks, axis=0)
+    spread = 1.4826 * np.median(np.abs(blocks - value), axis=0)
+    variance = (1.2533 * spread) ** 2 / len(blocks)
+    floor = (1e-7 * np.abs(value).max(initial=0.0)) ** 2 + 1e-24
+    return _Statistic(value, variance + floor)
+
+
+# ---------------------------------------------------------------------- the search
+
+
+def propose(data: Transitions, z: float = 5.0) -> list[Proposal]:
+    """All signed permutations that agree with the data within ``z`` standard errors, the best first.
+
+    First all statistics are used; if only the identity agrees with them, the dynamics alone, because starting states can
+    be asymmetric though the dynamics are not.
+
+    >>> rng = np.random.default_rng(0)
+    >>> x, a = rng.normal(size=(4000, 2)), rng.normal(size=(4000, 1))
+    >>> data = Transitions(x, a, np.zeros(4000), x + 0.1 * np.stack([x[:, 1], a[:, 0] - np.sin(x[:, 0])], axis=1))
+    >>> [(str(p.observation), str(p.action)) for p in propose(data)]
+    [('-0,-1', '-0')]
+    """
+    for dynamics_only in (False, True):
+        found = _search(data, _statistics(data, dynamics_only), z)
+        if found:
+            return found
+    return []
+
+
+def _search(data: Transitions, statistics: list[_Statistic], z: float) -> list[Proposal]:
+    d = data.observations.shape[1]
+    m = data.labels or data.actions.shape[1]
+    varies = np.concatenate([np.ptp(data.observations, axis=0) > 0, np.ones(m, dtype=bool)])
+    possible = _candidates(statistics, d, m, bool(data.labels), varies, z)
+    found: list[Proposal] = []
+    for image, sign in _assignments(possible, statistics, z):
+        if (image == np.arange(d + m)).all() and (sign[varies] > 0).all():
+            continue  # nothing changes that was ever seen to change
+        proposal = _proposal(image, sign, d, bool(data.labels), _score(image, sign, statistics))
+        if proposal is not None and proposal not in found:
+            found.append(proposal)
+        if len(found) >= _MOST:
+            break
+    return sorted(found, key=lambda p: (p.order, p.score))
+
+
+def _candidates(statistics: list[_Statistic], d: int, m: int, labels: bool, varies: AnyArray, z: float) -> AnyArray:
+    """``possible[i, k, s]``: number i may become number k, with its sign kept (s = 0) or changed (s = 1)."""
+    n = d + m
+    possible = np.ones((n, n, 2), dtype=bool)
+    possible[:d, d:] = possible[d:, :d] = False
+    if labels:
+        possible[d:, d:, 1] = False
+    still = np.flatnonzero(~varies)
+    possible[still], possible[:, still] = False, False
+    possible[still, still, 0] = True  # what never changes stays where it is
+    if len(still) <= _STILL:  # … and may have any sign: a force of constraint that was never felt
+        possible[still[still < d], still[still < d], 1] = True
+    for statistic in statistics:
+        value, variance = statistic.value, statistic.variance
+        if value.ndim == 2:
+            value, variance = np.diag(value), np.diag(variance)
+        both = z * np.sqrt(variance[:, None] + variance[None, :])
+        possible[..., 0] &= np.abs(value[:, None] - value[None, :]) <= both
+        if statistic.value.ndim == 1:
+            possible[..., 1] &= np.abs(value[:, None] + value[None, :]) <= both
+        else:
+            possible[..., 1] &= np.abs(value[:, None] - value[None, :]) <= both
+    return possible
+
+
+def _assignments(possible: AnyArray, statistics: list[_Statistic], z: float) -> Iterator[tuple[AnyArray, AnyArray]]:
+    """Backtracking with forward checking: what the statistics of two numbers exclude is struck out at once."""
+    n = len(possible)
+    pairs = [s for s in statistics if s.value.ndim == 2]
+    nodes = 0
+    stack: list[tuple[AnyArray, dict[int, tuple[int, int]]]] = [(possible, {})]
+    while stack and nodes < _NODES:
+        options, done = stack.pop()
+        nodes += 1
+        counts = options.sum(axis=(1, 2))
+        if (counts == 0).any():
+            continue
+        open_ = [i for i in range(n) if i not in done]
+        if not open_:
+            image = np.array([done[i][0] for i in range(n)])
+            yield image, np.array([1 - 2 * done[i][1] for i in range(n)])
+            continue
+        i = min(open_, key=lambda j: int(counts[j]))
+        choices = [(int(k), int(s)) for k, s in zip(*np.nonzero(options[i]), strict=True)]
+        choices.sort(key=lambda choice: _misfit(i, choice, done, pairs), reverse=True)  # the best is popped first
+        for k, s in choices:
+            new = options.copy()
+            new[i], new[:, k] = False, False
+            new[i, k, s] = True
+            _strike_out(new, i, k, s, pairs, z)
+            stack.append((new, done | {i: (k, s)}))
+
+
+def _strike_out(options: AnyArray, i: int, k: int, s: int, pairs: list[_Statistic], z: float) -> None:
+    """Given i → ±k, forbid every j → ±l whose statistics with them do not agree."""
+    signs = np.array([1.0, -1.0]) * (1 - 2 * s)
+    for statistic in pairs:
+        for value, variance in (
+            (statistic.value, statistic.variance),
+            (statistic.value.T, statistic.variance.T),
+        ):
+            bound = z * np.sqrt(variance[i][:, None] + variance[k][None, :])
+            for t in (0, 1):
+                options[..., t] &= np.abs(value[i][:, None] - signs[t] * value[k][None, :]) <= bound
+
+
+def _misfit(i: int, choice: tuple[int, int], done: dict[int, tuple[int, int]], pairs: list[_Statistic]) -> float:
+    k, s = choice
+    total = 0.0 if k == i else 1e-3
+    for j, (image, t) in done.items():
+        sign = (1 - 2 * s) * (1 - 2 * t)
+        for statistic in pairs:
+            for a, b, c, e in ((i, j, k, image), (j, i, image, k)):
+                off = statistic.value[a, b] - sign * statistic.value[c, e]
+                total += off**2 / (statistic.variance[a, b] + statistic.variance[c, e])
+    return total
+
+
+def _score(image: AnyArray, sign: AnyArray, statistics: list[_Statistic]) -> float:
+    off = np.concatenate([_deviations(image, sign, s) for s in statistics])
+    return float(np.mean(off**2)) if off.size else 0.0
+
+
+def _deviations(image: AnyArray, sign: AnyArray, statistic: _Statistic) -> FloatArray:
+    """Differences between a statistic and its image, in standard errors."""
+    value, variance = statistic.value, statistic.variance
+    if value.ndim == 1:
+        moved, error = sign * value[image], variance[image]
+    else:
+        moved, error = sign[:, None] * sign[None, :] * value[np.ix_(image, image)], variance[np.ix_(image, image)]
+    off = ((value - moved) / np.sqrt(variance + error)).ravel()
+    return off[np.abs(value - moved).ravel() > 0]  # numbers that are mapped to themselves tell nothing
+
+
+def _proposal(image: AnyArray, sign: AnyArray, d: int, labels: bool, score: float) -> Proposal | None:
+    """Number i becomes ± number image[i]; as maps ``new[image[i]] = ± old[i]``."""
+    back = np.argsort(image)
+    observation = SignedPermutation(back[:d], sign[back[:d]])
+    if labels:
+        action: SignedPermutation | Labels = Labels(",".join(str(k) for k in (image[d:] - d)))
+    else:
+        action = SignedPermutation(back[d:] - d, sign[back[d:]])
+    order = int(np.lcm(observation.order(), action.order()))
+    return Proposal(observation, action, score, order) if order <= 12 else None
+
+
+def statistical_verdict(data: Transitions, proposal: Proposal, level: float = 0.01) -> tuple[str, float]:
+    """Whether data that a proposal was *not* made from contradict it, and the chance of such a contradiction if it holds.
+
+    All statistics are compared at once: the largest difference, by Bonferroni's correction with Student's t. This
+    can refute, never prove.
+    """
+    from scipy.stats import t as student
+
+    d = data.observations.shape[1]
+    if isinstance(proposal.action, Labels):
+        table = np.asarray(proposal.action.table)
+        image_a, sign_a = table, np.ones(len(table))
+    else:
+        image_a, sign_a = (
+            np.argsort(proposal.action.index),
+            np.asarray(proposal.action.inverse().signs, dtype=np.float64),
+        )
+    inverse = proposal.observation.inverse()
+    image = np.concatenate([inverse.index, image_a + d])
+    sign = np.concatenate([inverse.signs.astype(np.float64), sign_a])
+    off = np.concatenate([_deviations(image, sign, s) for s in _statistics(data, dynamics_only=True)])
+    if not off.size:
+        return "inconclusive", 1.0
+    p = float(min(1.0, off.size * 2 * student.sf(np.abs(off).max(), _BLOCKS - 1)))
+    return ("refuted" if p < level else "inconclusive"), p
