@@ -43,11 +43,10 @@ def test_mountain_car_has_none(capsys):
     assert content["order"] == 1
 
 
-def toy(n, seed, odd=True):
+def toy(n, seed):
     rng = np.random.default_rng(seed)
     x, a = rng.normal(size=(n, 2)), rng.normal(size=(n, 1))
-    pull = -np.sin(x[:, 0]) if odd else 1 - np.cos(x[:, 0] - 0.5)
-    change = np.stack([x[:, 1], a[:, 0] + pull], axis=1)
+    change = np.stack([x[:, 1], a[:, 0] - np.sin(x[:, 0])], axis=1)
     return Transitions(x, a, np.zeros(n), x + 0.1 * change)
 
 
@@ -63,15 +62,6 @@ def test_data_alone(tmp_path, capsys):
 
 def test_data_refute_what_is_wrong():
     (mirror,) = propose(toy(6000, 0))
-    swapped = Transitions(
-        *(np.roll(x, 1, axis=-1) if x.ndim == 2 else x for x in vars(toy(6000, 1)).values() if np.ndim(x))
-    )
     assert statistical_verdict(toy(6000, 1), mirror)[0] == "inconclusive"
-    other = propose(Transitions(*(vars(toy(6000, 2))[k] * s for k, s in _signs().items())))
-    assert other  # signs of the whole data set change nothing
-    wrong = type(mirror)(mirror.observation, type(mirror.action)("0"), mirror.score, 2)
-    assert statistical_verdict(swapped, wrong)[0] == "refuted"
-
-
-def _signs():
-    return {"observations": -1, "actions": -1, "rewards": 1, "next_observations": -1}
+    wrong = type(mirror)(mirror.observation, type(mirror.action)("0"), mirror.score, 2)  # the force is not reversed
+    assert statistical_verdict(toy(6000, 1), wrong)[0] == "refuted"

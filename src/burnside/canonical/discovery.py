@@ -2,8 +2,8 @@
 
 :func:`discover_env` collects transitions, proposes signed permutations of observations and actions
 (:mod:`burnside.symmetry.proposals`), and lets :func:`~burnside.canonical.check_symmetry` decide on each. To be set into
-the image of a state, the simulator must be told what that is: where the environment's state can be set and observed, the
-map of states is computed from the map of observations (:func:`lift`).
+the image of a state, the simulator must be told what that is: where the environment's state can be set and observed,
+the map of states is computed from the map of observations (:func:`lift`).
 """
 
 from __future__ import annotations
@@ -124,9 +124,7 @@ def discover_env(
     [('-0,-1,-2,-3', '1,0', 'holds')]
     """
     if steps < 400 or samples < 1 or checks < 1:
-        raise InvalidParameter(
-            f"give 400 steps or more, and 1 sample and check or more, not {steps}, {samples}, {checks}"
-        )
+        raise InvalidParameter(f"give 400 steps or more, and a sample and a check, not {steps}, {samples} and {checks}")
     proposals = propose(collect(env, steps, seed, policy), z)
     lifted = [(proposal, *_lifted(env, proposal, seed)) for proposal in proposals]
     # One step from some states and their images shows which proposals are worth a thorough check.
@@ -154,7 +152,8 @@ def discover_data(data: Transitions, name: str = "", *, z: float = 5.0, level: f
     ``level`` for each proposal.
     """
     first, second = data.halves()
-    found, refuted = [], []
+    found: list[Found] = []
+    refuted: list[Found] = []
     for proposal in propose(first, z):
         verdict, p = statistical_verdict(second, proposal, level)
         why = f"the other half of the data gives p = {p:.3g} for all statistics together"

@@ -210,8 +210,8 @@ def _summary(blocks: FloatArray) -> _Statistic:
 def propose(data: Transitions, z: float = 5.0) -> list[Proposal]:
     """All signed permutations that agree with the data within ``z`` standard errors, the best first.
 
-    First all statistics are used; if only the identity agrees with them, the dynamics alone, because starting states can
-    be asymmetric though the dynamics are not.
+    First all statistics are used; if only the identity agrees with them, the dynamics alone, because starting states
+    can be asymmetric though the dynamics are not.
 
     >>> rng = np.random.default_rng(0)
     >>> x, a = rng.normal(size=(4000, 2)), rng.normal(size=(4000, 1))
@@ -350,7 +350,7 @@ def _proposal(image: AnyArray, sign: AnyArray, d: int, labels: bool, score: floa
 
 
 def statistical_verdict(data: Transitions, proposal: Proposal, level: float = 0.01) -> tuple[str, float]:
-    """Whether data that a proposal was *not* made from contradict it, and the chance of such a contradiction if it holds.
+    """Whether data that a proposal was *not* made from contradict it, and the chance of that if it holds.
 
     All statistics are compared at once: the largest difference, by Bonferroni's correction with Student's t. This
     can refute, never prove.
