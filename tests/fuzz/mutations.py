@@ -136,7 +136,10 @@ def mutate_npz(rng: Random, content: bytes) -> bytes:
             case 1:
                 members[rng.choice((name + "x", "x.npy", rng.choice(list(members))))] = members[name]
             case 2 if name.endswith(".json"):
-                members[name] = mutate_json(rng, members[name])
+                try:
+                    members[name] = mutate_json(rng, members[name])
+                except ValueError:  # it was changed before
+                    members[name] = mutate_bytes(rng, members[name])
             case 2 | 3 | 4:
                 members[name] = _array(rng, members[name])
             case 5 | 6:
