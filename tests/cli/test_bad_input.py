@@ -127,7 +127,7 @@ BAD = {
     "measure slip-ring --scale -1": "scale must be",
     "measure slip-ring --max-episodes 0": "max_episodes must be",
     "measure slip-ring --workers -1": "workers must be",
-    "measure slip-ring --n 5 --seeds 2 --max-episodes 5 --runs file": "cannot write file/",
+    "measure slip-ring --n 5 --seeds 2 --max-episodes 5 --runs file": "cannot make the folder file/",
     "measure slip-ring --learner foo": "invalid choice",
     "bounds": "required",
     "bounds --states -1 --pairs 1 --succ 1 --horizon 3": "states must be at least 1",
