@@ -89,7 +89,9 @@ class CellFolder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UnreadableFile(f"cannot make the folder {self.path}: {error.strerror}; choose another place") from None
+            raise UnreadableFile(
+                f"cannot make the folder {self.path}: {error.strerror}; choose another place"
+            ) from None
 
     # What the cell has come to.
 
