@@ -1,7 +1,8 @@
 """Environments: each a functional core on arrays (what learners batch) with thin Gymnasium adapters around it.
 
 What lives here: :mod:`burnside.envs.ring`, the cyclic game of App. C in any dimension, :mod:`burnside.envs.cube`, and
-:mod:`burnside.envs.planar`, manipulation in the plane. Importing this package registers ``burnside/Ring1D-v0`` and the
+:mod:`burnside.envs.planar`, manipulation in the plane; :mod:`burnside.envs.others` adapts those of dm_control and of
+PettingZoo. Importing this package registers ``burnside/Ring1D-v0`` and the
 others; ``gymnasium.make("burnside.envs:burnside/Ring1D-v0")`` does both.
 
 It may import ``burnside.mdp`` and what lies below. Gymnasium is the extra ``envs``: without it the functional cores
@@ -61,8 +62,31 @@ def register() -> None:
                 entry_point="burnside.envs.manipulation.env:ManipulationEnv",
                 kwargs={"task": task},
             )
+    _register_others()
     if "burnside/Cube-v0" not in gymnasium.registry:
         gymnasium.register("burnside/Cube-v0", entry_point="burnside.envs.cube.env:CubeEnv")
+
+
+def _register_others() -> None:
+    import gymnasium
+
+    from burnside.envs.others.games import GAMES
+    from burnside.envs.others.suite import TASKS
+
+    for task in TASKS:
+        if f"dm_control/{task}-v0" not in gymnasium.registry:
+            domain, name = task.split("-")
+            gymnasium.register(
+                f"dm_control/{task}-v0",
+                entry_point="burnside.envs.others.suite:SuiteEnv",
+                kwargs={"domain": domain, "task": name},
+            )
+    for game, options in GAMES.items():
+        name = "pettingzoo/" + game.replace("_v", "-v")
+        if name not in gymnasium.registry:
+            gymnasium.register(
+                name, entry_point="burnside.envs.others.games:BoardGameEnv", kwargs={"game": game, **options}
+            )
 
 
 if importlib.util.find_spec("gymnasium") is not None:

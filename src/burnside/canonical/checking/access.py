@@ -13,6 +13,7 @@ from burnside.canonical.base import numbers, precision, standard, structure
 from burnside.canonical.guard import theirs
 from burnside.canonical.symmetry import EnvSymmetry
 from burnside.errors import InvalidParameter, MissingExtra
+from burnside.symmetry.states import state_adapter
 
 __all__ = [
     "SEEDS",
@@ -108,8 +109,13 @@ def state_access(env: Any, symmetry: EnvSymmetry) -> tuple[StateAccess | None, s
     reset_env(env, 0)
     bare = env.unwrapped
     given = symmetry.get_state is not None and symmetry.set_state is not None
+    act_on_state = symmetry.act_on_state
+    adapter = None if given else state_adapter(env)
     if symmetry.get_state is not None and symmetry.set_state is not None:
         get, put = symmetry.get_state, symmetry.set_state
+    elif adapter is not None and adapter.kind not in ("label", "vector"):
+        get, put = adapter.get, adapter.put
+        act_on_state = None if act_on_state is None else adapter.complete(act_on_state)
     elif isinstance(getattr(bare, "s", None), int | np.integer):
         get, put = _get_label, _set_label
     elif isinstance(getattr(bare, "state", None), np.ndarray | tuple | list):
@@ -125,8 +131,8 @@ def state_access(env: Any, symmetry: EnvSymmetry) -> tuple[StateAccess | None, s
                 "act_on_state"
             )
     observed = _is_observation(env, get)
-    if symmetry.act_on_state is not None:
-        return StateAccess(get, put, symmetry.act_on_state, observed, given), ""
+    if act_on_state is not None:
+        return StateAccess(get, put, act_on_state, observed, given), ""
     if not observed:
         return None, "its observation is not its state: give the symmetry act_on_state, how the group acts on states"
     return StateAccess(get, put, symmetry.act_on_observation, True, given), ""
