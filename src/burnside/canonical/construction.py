@@ -12,9 +12,9 @@ import numpy as np
 
 from burnside.canonical.base import Canonicalizer
 from burnside.canonical.checking import EnvVerdict, check_symmetry
-from burnside.envs.ring.core import RingSpec
+from burnside.canonical.declared import declared_symmetry
 from burnside.errors import InvalidParameter, NotVerified
-from burnside.symmetry.declaration import EnvSymmetry, as_symmetry
+from burnside.symmetry.declaration import as_symmetry
 
 __all__ = ["check_at_construction"]
 
@@ -32,7 +32,7 @@ def check_at_construction(env: Any, symmetry: Any, form: Canonicalizer | None) -
 
     The environment itself is not touched: not its state, not its random numbers.
     """
-    claimed, declared = (symmetry, False) if symmetry is not None else (_declared_symmetry(env), True)
+    claimed, declared = (symmetry, False) if symmetry is not None else (declared_symmetry(env), True)
     if claimed is None:
         raise InvalidParameter(
             "check=True needs the whole symmetry, a canonical form alone does not say how it acts: pass the "
@@ -74,25 +74,6 @@ def _check(env: Any, symmetry: Any, form: Canonicalizer | None) -> EnvVerdict:
     finally:
         np.random.set_state(numpy_state)  # noqa: NPY002
         random.setstate(python_state)
-
-
-def _declared_symmetry(env: Any) -> EnvSymmetry | None:
-    """What an environment says of itself: an attribute ``symmetry``; the translations of the cyclic games are known."""
-    bare = getattr(env, "unwrapped", env)
-    inside = getattr(bare, "envs", None)
-    if inside:
-        bare = inside[0].unwrapped
-    found = getattr(bare, "symmetry", None)
-    if found is not None and hasattr(found, "generators") and hasattr(found, "act_on_observation"):
-        return as_symmetry(found)
-    ring = getattr(bare, "ring", None)
-    if isinstance(ring, RingSpec):
-        from burnside.canonical.known import ring_translations
-
-        return ring_translations(ring.n, ring.d)
-    form = getattr(bare, "canonicalizer", None)
-    found = getattr(form, "symmetry", None)
-    return as_symmetry(found) if hasattr(found, "generators") and hasattr(found, "act_on_observation") else None
 
 
 def _below_frame_stacks(env: Any) -> Any:

@@ -17,6 +17,7 @@ from burnside.canonical.base import Canonicalizer, largest_gap, numbers, tree_ma
 from burnside.canonical.checking.canonicity import acts_as_group
 from burnside.canonical.checking.tolerance import Ruler
 from burnside.canonical.construction import check_at_construction
+from burnside.canonical.declared import known_symmetry
 from burnside.canonical.guard import GuardedForm, guarded
 from burnside.errors import InvalidAction, InvalidParameter, MissingExtra
 from burnside.symmetry.declaration import EnvSymmetry, as_symmetry
@@ -30,15 +31,18 @@ except ImportError:  # pragma: no cover - the whole module rests on it
 __all__ = ["AugmentedEnv", "CanonicalEnv", "CanonicalVectorEnv"]
 
 
-def _declared(env: Any, canonicalizer: Any) -> Canonicalizer:
-    """The canonical form that is given, that of the symmetry that is given, or the one the environment declares."""
+def _declared(env: Any, canonicalizer: Any, user: str, stacked: bool) -> tuple[Canonicalizer, EnvSymmetry | None]:
+    """The canonical form that is given, that of the symmetry that is given, the one the environment declares, or that
+    of the symmetry that the atlas knows; and the symmetry, where there is one.
+    """
+    symmetry: EnvSymmetry | None = None
     if canonicalizer is None:
         canonicalizer = getattr(env.unwrapped, "canonicalizer", None) or _of_members(env)
         if canonicalizer is None:
-            raise InvalidParameter(
-                f"{env} declares no canonical form: pass one, as in CanonicalEnv(env, canonicalizer), or give the "
-                "environment an attribute 'canonicalizer'"
-            )
+            canonicalizer = known_symmetry(env, user)
+            if not stacked:
+                seen = getattr(env, "single_observation_space", env.observation_space)
+                canonicalizer.check_spaces(seen, getattr(env, "single_action_space", env.action_space))
     if _is_symmetry(canonicalizer):
         symmetry = as_symmetry(canonicalizer)
         if symmetry.canonicalizer is None:
@@ -53,7 +57,7 @@ def _declared(env: Any, canonicalizer: Any) -> Canonicalizer:
             "(see burnside.canonical.Canonicalizer)"
         )
     _fits_actions(getattr(env, "single_action_space", env.action_space), canonicalizer)
-    return canonicalizer
+    return canonicalizer, symmetry
 
 
 def _is_symmetry(found: Any) -> bool:
@@ -138,7 +142,8 @@ class CanonicalEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorA
 
     Args:
         env: any Gymnasium environment.
-        canonicalizer: its canonical form; None: the one that ``env.unwrapped.canonicalizer`` declares.
+        canonicalizer: its canonical form, or a symmetry that has one; None: the one that the environment declares as
+            ``env.unwrapped.canonicalizer``, else that of the symmetry that the atlas knows, which is named in the log.
         stacked: observations are frame stacks (``FrameStackObservation``), the latest frame last: all frames are moved
             by the group element of the latest.
         symmetry: what the form belongs to, for the check; default what is given as ``canonicalizer``, if that is an
@@ -169,10 +174,10 @@ class CanonicalEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorA
             self, canonicalizer=canonicalizer, stacked=stacked, symmetry=symmetry, check=check
         )
         gym.Wrapper.__init__(self, env)
-        self.form = _declared(env, canonicalizer)
+        self.form, self.symmetry = _declared(env, canonicalizer, "CanonicalEnv", stacked)
         self._safe = GuardedForm(self.form)
         if check:
-            check_at_construction(env, _claimed(canonicalizer, symmetry), self.form)
+            check_at_construction(env, _claimed(canonicalizer, symmetry) or self.symmetry, self.form)
         self._frames = 0 if stacked else None
         self._g: Any = None
         # What every step asks of the spaces, asked once: a property of Gymnasium goes through all wrappers.
@@ -225,10 +230,10 @@ class CanonicalVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
         check: bool = False,
     ) -> None:
         super().__init__(env)
-        self.form = _declared(env, canonicalizer)
+        self.form, self.symmetry = _declared(env, canonicalizer, "CanonicalVectorEnv", stacked)
         self._safe = GuardedForm(self.form)
         if check:
-            check_at_construction(env, _claimed(canonicalizer, symmetry), self.form)
+            check_at_construction(env, _claimed(canonicalizer, symmetry) or self.symmetry, self.form)
         self._frames = 1 if stacked else None
         self._g: Any = None
         self._batched = False
@@ -299,7 +304,8 @@ class AugmentedEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorA
 
     The learner sees ``g·x`` and its action a is carried out as ``g⁻¹·a``, with g drawn anew at every reset (stream
     AUGMENT, a function of the seed and the number of the episode). Returns are unchanged; what changes is that all
-    members of an orbit are seen equally often. ``check`` is that of :class:`CanonicalEnv`: without it, a symmetry that
+    members of an orbit are seen equally often. Without a symmetry, it is the one that the environment declares or the
+    atlas knows. ``check`` is that of :class:`CanonicalEnv`: without it, a symmetry that
     does not hold teaches the learner another game.
 
     >>> import gymnasium as gym, burnside.envs
@@ -310,10 +316,10 @@ class AugmentedEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorA
     (...,)
     """
 
-    def __init__(self, env: gym.Env[Any, Any], symmetry: EnvSymmetry, *, check: bool = False) -> None:
+    def __init__(self, env: gym.Env[Any, Any], symmetry: EnvSymmetry | None = None, *, check: bool = False) -> None:
         gym.utils.RecordConstructorArgs.__init__(self, symmetry=symmetry, check=check)
         gym.Wrapper.__init__(self, env)
-        self.symmetry = as_symmetry(symmetry)
+        self.symmetry = known_symmetry(env, "AugmentedEnv") if symmetry is None else as_symmetry(symmetry)
         if not self.symmetry.can_be_drawn:
             raise InvalidParameter(
                 f"augmentation needs the elements and the inverse of {self.symmetry.name}: "

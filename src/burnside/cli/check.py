@@ -33,8 +33,9 @@ class Check:
 
     env: Annotated[str, tyro.conf.Positional]
     """module:env (an environment, or a function that makes one), or a Gymnasium id such as CartPole-v1."""
-    symmetry: str
-    """module:obj: an EnvSymmetry, or a function that returns one (of the environment, if it takes an 'env')."""
+    symmetry: str | None = None
+    """module:obj: an EnvSymmetry, or a function that returns one (of the environment, if it takes an 'env').
+    Default: what the environment declares, else what the atlas knows of it (burnside atlas)."""
     samples: int = 1000
     """States and actions that are tried at places of each kind, where the environment has no transition table."""
     confidence: float = 0.99
@@ -82,7 +83,7 @@ class Check:
                 progress=update,
             )
         if self.json:
-            print_json({"env": self.env, "symmetry": self.symmetry} | verdict.to_dict())
+            print_json({"env": self.env, "symmetry": self.symmetry or symmetry.name} | verdict.to_dict())
         else:
             _show(verdict, self.env, getattr(symmetry, "name", type(symmetry).__name__))
         return _CODES[verdict.verdict]
@@ -103,6 +104,10 @@ class Check:
         return open_env(_called(found, self.env, parameters))
 
     def _symmetry(self, env: Any) -> Any:
+        if self.symmetry is None:
+            from burnside.canonical.declared import known_symmetry
+
+            return known_symmetry(env, "check")
         if ":" not in self.symmetry:
             raise InvalidParameter(f"--symmetry takes module:obj, got {self.symmetry!r}")
         found = load_object(self.symmetry)

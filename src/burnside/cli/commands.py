@@ -6,6 +6,7 @@ from typing import Annotated
 
 import tyro
 
+from burnside.cli.atlas import Atlas
 from burnside.cli.audit import Audit, Minimise, Zoo
 from burnside.cli.check import Check
 from burnside.cli.claims import Claims
@@ -32,6 +33,7 @@ Command = (
     | Annotated[Check, tyro.conf.subcommand(name="check")]
     | Annotated[Discover, tyro.conf.subcommand(name="discover")]
     | Annotated[Lint, tyro.conf.subcommand(name="lint")]
+    | Annotated[Atlas, tyro.conf.subcommand(name="atlas")]
     | Annotated[Measure, tyro.conf.subcommand(name="measure")]
     | Annotated[Bounds, tyro.conf.subcommand(name="bounds")]
     | Annotated[Cover, tyro.conf.subcommand(name="cover")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import re
 import sys
 import traceback
@@ -247,6 +248,9 @@ def make_env(env_id: str, parameters: Mapping[str, Any]) -> Any:
         import gymnasium
 
         import burnside.envs  # noqa: F401  # so that our own ids are known
+
+        if env_id.startswith("MiniGrid-") and importlib.util.find_spec("minigrid") is not None:
+            importlib.import_module("minigrid")  # which registers its ids
     except ImportError:
         raise MissingExtra("gymnasium", "envs") from None
     try:

@@ -63,6 +63,8 @@ def bind(group: EnvGroup, spec: Any) -> Acting:
         return bind(group.base, rep)
     if isinstance(rep, PerGenerator):
         rep = _transposed(rep)
+    if isinstance(rep, PerGenerator) and all(isinstance(m, Trivial) for m in rep.maps):
+        rep = rep.maps[0]
     if isinstance(rep, ByKey):
         return TreeActing(group, {key: bind(group, part) for key, part in rep.parts.items()}, sequence=False)
     if isinstance(rep, InOrder):

@@ -49,6 +49,7 @@ from burnside.canonical.checking.verdict import (
 )
 from burnside.canonical.checking.visited import VisitedPairs, compare_visited
 from burnside.canonical.checking.walks import Coverage, choose_visits, walk
+from burnside.canonical.declared import known_symmetry
 from burnside.canonical.guard import GuardedForm, guarded
 from burnside.canonical.symmetry import EnvSymmetry, as_symmetry
 from burnside.errors import BurnsideError, InvalidParameter
@@ -64,7 +65,7 @@ _EXAMPLES = 200  # observations and actions of the spaces whose images are looke
 
 def check_symmetry(
     env_or_factory: Any,
-    symmetry: Any,
+    symmetry: Any = None,
     *,
     samples: int = 1000,
     confidence: float = 0.99,
@@ -87,7 +88,8 @@ def check_symmetry(
 
     Args:
         env_or_factory: an environment, a function that makes one, or a registered id. It is stepped and reset.
-        symmetry: an :class:`EnvSymmetry`, or any object with its attributes.
+        symmetry: an :class:`EnvSymmetry`, or any object with its attributes; default what the environment declares,
+            or the atlas knows of it.
         samples: (state, action, generator) that are tried at places of each kind, where there is no table.
         confidence: of the stated failure rate; and 1 − confidence bounds the chance that a true symmetry is refuted.
         max_failure_rate: what ``holds`` promises. At 99 % confidence, 1 % needs 459 samples without a violation.
@@ -116,7 +118,8 @@ def check_symmetry(
     ('inconclusive', False, 0.045)
     """
     _validate(samples, draws, confidence, max_failure_rate, tol, seed, places, policy)
-    env, claimed = open_env(env_or_factory), as_symmetry(symmetry)
+    env = open_env(env_or_factory)
+    claimed = known_symmetry(env, "check_symmetry") if symmetry is None else as_symmetry(symmetry)
     options = Options(samples, confidence, max_failure_rate, tol, draws)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # what an environment says about states that were set is of no use to anybody

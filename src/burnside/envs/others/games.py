@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from contextlib import redirect_stdout
+from io import StringIO
 from typing import Any
 
 import gymnasium as gym
@@ -65,7 +67,8 @@ class BoardGameEnv(gym.Env[Any, Any]):
         player, move = self._env.agent_selection, int(action)
         if self._env.terminations.get(player) or self._env.truncations.get(player):
             raise InvalidAction("this game is over: call reset()")
-        self._env.step(move)
+        with redirect_stdout(StringIO()):  # PettingZoo prints a sentence about every move that is forbidden
+            self._env.step(move)
         self.moves.append(move)
         reward = float(self._env.rewards.get(player, 0.0))
         over = bool(np.all(list(self._env.terminations.values())))

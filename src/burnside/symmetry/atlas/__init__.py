@@ -24,7 +24,19 @@ from burnside.symmetry.declaration import EnvSymmetry, as_symmetry
 __all__ = ["CLAIMS", "AtlasEntry", "entries", "entry_of", "find_entries", "symmetry_of", "write_entries"]
 
 FILE = Path(__file__).with_name("atlas.json")
-_FIELDS = ("env", "family", "symmetry", "claim", "make", "factory", "declaration", "check", "source", "note", "measured")
+_FIELDS = (
+    "env",
+    "family",
+    "symmetry",
+    "claim",
+    "make",
+    "factory",
+    "declaration",
+    "check",
+    "source",
+    "note",
+    "measured",
+)
 
 #: What an entry claims, in words.
 CLAIMS = {
