@@ -22,6 +22,7 @@ __all__ = ["EXTRAS", "FAILURE_RATE", "SAMPLES", "differences", "is_installed", "
 
 #: Places of each kind that are tried, and the share of them that may fail unseen, at 99 % confidence: 90 would do.
 SAMPLES, FAILURE_RATE = 120, 0.05
+NEARLY = 1e-4  # differences up to this are those of a symmetry that holds nearly
 _BREAKERS = 6  # names that are stored
 
 #: For each family: the extra to install, the module that must be there, and the packages whose versions are stored.
@@ -127,6 +128,8 @@ def claim_problems(entry: AtlasEntry, found: Mapping[str, Any]) -> list[str]:
         return [f"the entry says that {entry.symmetry} is a symmetry, but it is refuted"]
     if entry.claim == "none" and whole == "holds":
         return [f"the entry says that {entry.symmetry} is no symmetry, but it holds"]
+    if entry.claim == "nearly" and any((part["eps"] or 0) > NEARLY for part in list(found["components"].values())[:4]):
+        return [f"the entry says that {entry.symmetry} holds up to {NEARLY}, but something differs by more"]
     if entry.claim == "dynamics":
         parts = found["components"]
         if parts and (parts["dynamics"]["verdict"] == "refuted" or parts["reward"]["verdict"] != "refuted"):

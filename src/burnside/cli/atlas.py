@@ -32,7 +32,7 @@ class Atlas:
     family: str = ""
     """Only this family: toy text, classic control, Box2D, MuJoCo, dm_control, MiniGrid, PettingZoo, Burnside."""
     claim: str = ""
-    """Only entries that claim this: symmetry, dynamics (not the reward) or none."""
+    """Only entries that claim this: symmetry, nearly (up to 1e-4), dynamics (not the reward) or none."""
     verdict: str = ""
     """Only entries whose check said this: holds, refuted or inconclusive."""
     check: bool = False
@@ -187,7 +187,7 @@ def _explain(entry: AtlasEntry) -> None:
         f"{100 * measured['max_failure_rate']:g} % of them may fail at 99 % confidence",
         soft_wrap=True,
     )
-    if entry.claim == "symmetry":
+    if entry.claim in ("symmetry", "nearly"):
         console.print(f'use it: CanonicalEnv(gym.make("{entry.env}"))', markup=False)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from burnside.errors import UnreadableFile
 from burnside.experiments.arms import read_arms
+from burnside.report.atlas import atlas_tables
 from burnside.report.cube import worth_text
 from burnside.report.mistakes import limits_text
 from burnside.report.planar import ratio_text, saving_text
@@ -37,6 +38,9 @@ def block(name: str) -> Callable[[Callable[[], str]], Callable[[], str]]:
         return function
 
     return register
+
+
+block("atlas")(atlas_tables)
 
 
 def _per_cent(row: Mapping[str, Any], name: str, digits: int = 1, value: str = "_mean") -> str:

@@ -12,7 +12,9 @@ What lives here:
 - ``forms``, ``frames`` — canonical forms derived from a declaration, by a choice of domain;
 - ``smallest`` — three forms without one: the least image, the least label, the sign flip;
 - ``augment`` — images of transitions, orbits and stabilizers;
-- ``lint`` — symmetries of MuJoCo models, and what violates them.
+- ``lint`` — symmetries of MuJoCo models, and what violates them;
+- ``states`` — reading, setting and copying the whole state of environments of known kinds;
+- ``atlas`` — environments with their symmetries, declared and measured.
 
 It may import numpy, (inside functions) gymnasium, ``burnside.groups`` and what lies below it.
 """

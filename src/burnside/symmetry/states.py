@@ -126,6 +126,10 @@ def _targets(model: Any) -> list[int]:
 
 def _get_mujoco(env: Any) -> dict[str, Any]:
     model, data = _simulation(env.unwrapped)
+    if _physics(env.unwrapped) is None:
+        # Gymnasium makes some rewards (Ant's, Reacher-v4's) of positions from before MuJoCo's last small step.
+        # Brought up to date here, as in `_set_mujoco`, what follows depends on the state alone.
+        _forward(model, data)
     found: dict[str, Any] = {"qpos": data.qpos.copy(), "qvel": data.qvel.copy()}
     if model.na:
         found["act"] = data.act.copy()
@@ -137,18 +141,23 @@ def _get_mujoco(env: Any) -> dict[str, Any]:
 
 def _set_mujoco(env: Any, state: Any) -> None:
     """All that the next step depends on; positions of bodies follow from it, and rewards are made of these."""
-    import mujoco
-
-    bare = env.unwrapped
-    model, data = _simulation(bare)
+    model, data = _simulation(env.unwrapped)
     data.qpos[:], data.qvel[:], data.time = state["qpos"], state["qvel"], float(state["time"])
     if model.na:
         data.act[:] = state["act"]
     if "targets" in state:
         model.geom_pos[_targets(model)] = state["targets"]
     data.qacc_warmstart[:] = state["warmstart"]
+    _forward(model, data)
+
+
+def _forward(model: Any, data: Any) -> None:
+    """All that follows from positions and velocities; the solver's warm start stays as it is."""
+    import mujoco
+
+    warm = data.qacc_warmstart.copy()
     mujoco.mj_forward(model, data)
-    data.qacc_warmstart[:] = state["warmstart"]
+    data.qacc_warmstart[:] = warm
 
 
 def _complete_mujoco(act: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -163,13 +172,25 @@ def _complete_mujoco(act: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any
 
 
 def _mujoco_names(env: Any) -> tuple[str, ...] | None:
-    """From Gymnasium's ``observation_structure`` (v5), with the names of joints and bodies."""
+    """From Gymnasium's ``observation_structure`` (v5), with the names of joints and bodies.
+
+    Version 4 says nothing; there the usual layout is taken if the numbers are these: positions, without the first ones,
+    and velocities.
+    """
     bare = env.unwrapped
-    layout = getattr(bare, "observation_structure", None)
-    if not isinstance(layout, dict):
-        return None
     model = bare.model
     qpos, qvel = _joint_names(model)
+    layout = getattr(bare, "observation_structure", None)
+    if not isinstance(layout, dict):
+        shape = getattr(bare.observation_space, "shape", None)
+        left = model.nq + model.nv - shape[0] if shape and len(shape) == 1 else -1
+        if not 0 <= left <= 2 or not hasattr(bare, "_get_obs"):
+            return None
+        seen = np.concatenate([bare.data.qpos[left:], bare.data.qvel])
+        small = np.abs(seen) < 10  # some clip velocities
+        if not np.allclose(np.asarray(bare._get_obs())[small], seen[small]):
+            return None
+        layout = {"qpos": model.nq - left, "qvel": model.nv}
     bodies = [model.body(i).name or f"body {i}" for i in range(1, model.nbody)]
     found: list[str] = []
     for part, count in layout.items():
