@@ -26,9 +26,10 @@ def atlas_tables() -> str:
 def _counts(found: tuple[AtlasEntry, ...]) -> str:
     having = sum(entry.claim in ("symmetry", "nearly") for entry in found)
     none = sum(entry.claim == "none" for entry in found)
+    names = len({entry.env for entry in found})
     return (
-        f"{len(found)} entries for {len({entry.env for entry in found})} environments: {having} symmetries, {none} that "
-        f"one might expect and that do not hold, {len(found) - having - none} of the dynamics only."
+        f"{len(found)} entries for {names} environments: {having} symmetries, {none} that one might expect and that do not "
+        f"hold, {len(found) - having - none} of the dynamics only."
     )
 
 
