@@ -58,8 +58,15 @@ def open_entry(entry: AtlasEntry) -> Any:
         importlib.import_module("minigrid")  # which registers its environments
     with warnings.catch_warnings(), contextlib.suppress(ValueError):
         warnings.simplefilter("ignore")  # that there is a newer version is why there is an entry for the old one
-        return gymnasium.make(entry.env, **entry.make)
+        found = gymnasium.make(entry.env, **entry.make)
+        return _any_action(found) if entry.family == "robosuite" else found
     raise InvalidParameter(f"Gymnasium cannot make {entry.env}")
+
+
+def _any_action(env: Any) -> Any:
+    from burnside.envs.manipulation.symmetry import AnyAction
+
+    return AnyAction(env)
 
 
 def measure_entry(

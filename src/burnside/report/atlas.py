@@ -28,8 +28,8 @@ def _counts(found: tuple[AtlasEntry, ...]) -> str:
     none = sum(entry.claim == "none" for entry in found)
     names = len({entry.env for entry in found})
     return (
-        f"{len(found)} entries for {names} environments: {having} symmetries, {none} that one might expect and that do not "
-        f"hold, {len(found) - having - none} of the dynamics only."
+        f"{len(found)} entries for {names} environments: {having} symmetries, {none} that one might expect and that "
+        f"do not hold, {len(found) - having - none} of the dynamics only."
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 
 from burnside._types import FloatArray
@@ -19,7 +20,7 @@ from burnside.errors import InvalidParameter
 from burnside.groups.rigid import matrix_to_quaternion, quaternion_to_matrix, rigid, so3_exp
 from burnside.symmetry.declaration import EnvSymmetry
 
-__all__ = ["turns_of"]
+__all__ = ["AnyAction", "turns_of"]
 
 _BASE = np.array([-0.56, 0.0, 0.0])
 _TURN = 0.1  # radians: objects stay on the table
@@ -73,3 +74,18 @@ def turns_of(env: Any) -> EnvSymmetry:
         inverse=lambda g: -g,
         name="turns about the base",
     )
+
+
+class AnyAction(gym.ActionWrapper[Any, Any, Any]):
+    """A robot task that takes every vector of its action space: without a rotation in it, the hand keeps its own.
+
+    The tasks refuse such actions, which is right for learners; a check tries all of the space.
+    """
+
+    def action(self, action: Any) -> Any:
+        """The action, with the hand's rotation where the two vectors of its own are zero or parallel."""
+        found = np.array(action, dtype=np.float32)
+        if np.linalg.norm(np.cross(found[3:6], found[6:9])) < 1e-3 * (1 + np.abs(found[3:9]).max()) ** 2:
+            turn: Any = self.unwrapped
+            found[3:9] = turn.sim.eef_rotation()[:, :2].T.ravel()
+        return found
