@@ -119,14 +119,14 @@ def test_optimal_play_through_the_form_is_optimal_outside() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(InvalidParameter, match="declares no canonical form"):
-        CanonicalEnv(gym.make("CartPole-v1"))
+    with pytest.raises(InvalidParameter, match="no canonical form, and the atlas says that it has none"):
+        CanonicalEnv(gym.make("MountainCar-v0"))
     with pytest.raises(InvalidParameter, match="not a canonicalizer"):
         CanonicalEnv(gym.make("CartPole-v1"), lambda x: (x, 0))
     with pytest.raises(InvalidAction, match="before reset"):
         CanonicalEnv(Clock(), form()).step(0)
-    with pytest.raises(InvalidParameter, match="declares no canonical form"):
-        CanonicalVectorEnv(gym.make_vec("CartPole-v1", num_envs=2))
+    with pytest.raises(InvalidParameter, match="no canonical form, and the atlas says that it has none"):
+        CanonicalVectorEnv(gym.make_vec("MountainCar-v0", num_envs=2))
 
 
 def test_discrete_observations() -> None:
