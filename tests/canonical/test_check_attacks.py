@@ -451,6 +451,24 @@ def test_images_outside_the_space_refute_where_states_cannot_be_set() -> None:
     assert verdict.verdict == "refuted" and verdict.coverage["space_mismatch"] > 0.5
 
 
+class Late(Line):
+    """One-sided rewards in the last tenth of a long episode; the clock is not part of the state."""
+
+    def move(self, action):
+        self.state = 0.9 * self.state + (0.1 if action else -0.1)
+
+    def step(self, action):
+        x, _, _, _, info = super().step(action)
+        return x, float(self.t > 450 and action == 1), False, False, info
+
+
+@pytest.mark.parametrize("samples", [120, 500])
+def test_what_a_clock_does_late_is_seen(samples: int) -> None:
+    late = gym.wrappers.TimeLimit(Late(), 500)
+    verdict = check_symmetry(late, MIRROR, samples=samples, max_failure_rate=0.05)
+    assert verdict.verdict != "holds" and verdict.coverage["longest"] > 450
+
+
 # ---------------------------------------------------------------------- how often a true symmetry is refuted
 
 

@@ -214,7 +214,8 @@ def _coverage(verdict: EnvVerdict) -> list[str]:
         rounding = f"; {place['within_rounding']} within rounding" if place["within_rounding"] else ""
         lines.append(f"{name}: {place['tested']} places ({place['what']}){rounding}{skipped}")
     ends = f"{found['terminated']} terminated, {found['truncated']} truncated"
-    lines.append(f"random play: {found['episodes']} episodes, {found['steps']} steps, {ends}")
+    longest = found["longest"]
+    lines.append(f"random play: {found['episodes']} episodes of up to {longest} steps, {found['steps']} in all, {ends}")
     least = [row for row in found["ranges"] if "share" in row]
     if least:
         worst = min(least, key=lambda row: row["share"])

@@ -48,7 +48,7 @@ from burnside.canonical.checking.verdict import (
     worst_example,
 )
 from burnside.canonical.checking.visited import VisitedPairs, compare_visited
-from burnside.canonical.checking.walks import Coverage, choose_visits, walk
+from burnside.canonical.checking.walks import Coverage, choose_visits, time_limit, walk
 from burnside.canonical.declared import known_symmetry
 from burnside.canonical.guard import GuardedForm, guarded
 from burnside.canonical.symmetry import EnvSymmetry, as_symmetry
@@ -60,6 +60,7 @@ _LEAST_DRAWS = 20
 _FORMS = 500  # observations on which a canonical form is checked, up to half of them from the search
 _TRIED = 8  # observations and actions by which elements are told apart
 _SMALL = 5000  # pairs of a table that are tried for truncation
+_LONGEST = 5000  # steps of a longer time limit are not waited for
 _EXAMPLES = 200  # observations and actions of the spaces whose images are looked at
 
 
@@ -186,9 +187,12 @@ class _Check:
         self.actions = Actions(env.action_space, rng)
         self.coverage = Coverage()
         self.sources: Sources | None = None
-        self.longest = max(50, options.samples // 2)  # so that even one that never ends is begun several times
+        # Even an episode that never ends is begun several times. One with a time limit is played to its end: what is
+        # there may depend on a clock that is not part of the state.
+        limit = min(time_limit(env), _LONGEST)
+        self.longest = max(50, options.samples // 2, limit)
         visits = walk(env, self.access, self.actions, rng, longest=self.longest)
-        self.visits = choose_visits(visits, options.samples, rng, self.coverage)
+        self.visits = choose_visits(visits, options.samples, rng, self.coverage, limit)
         seen = [v.pair.observation for v in self.visits[:_TRIED]]
         actions = [*self.actions.special[:_TRIED], *(self.actions.random() for _ in range(_TRIED))]
         self.moves = Moves.of(self.plain, seen, actions, rng)

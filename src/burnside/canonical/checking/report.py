@@ -77,6 +77,7 @@ def coverage_of(
         "places": {s.kind.name: _places(s) for s in strata},
         "episodes": walked.episodes,
         "steps": walked.steps,
+        "longest": walked.longest,
         "terminated": walked.terminated,
         "truncated": walked.truncated,
         "ranges": ranges,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,7 +26,7 @@ from burnside.canonical.checking.spaces import Actions
 from burnside.canonical.guard import theirs
 from burnside.errors import InvalidParameter
 
-__all__ = ["Coverage", "Visit", "choose_visits", "walk"]
+__all__ = ["Coverage", "Visit", "choose_visits", "time_limit", "walk"]
 
 _STAY = 0.85  # an action of habit is repeated so often
 _STRAY = 0.05  # an episode of one action leaves it so often
@@ -53,6 +54,7 @@ class Coverage:
 
     steps: int = 0
     episodes: int = 0
+    longest: int = 0
     terminated: int = 0
     truncated: int = 0
     low: FloatArray = field(default_factory=lambda: np.empty(0))
@@ -61,6 +63,7 @@ class Coverage:
     def note(self, visit: Visit) -> None:
         """Count a step."""
         self.steps += 1
+        self.longest = max(self.longest, visit.elapsed)
         self.episodes += visit.elapsed == 1
         self.terminated += visit.outcome.terminated
         self.truncated += visit.outcome.truncated and not visit.outcome.terminated
@@ -149,12 +152,27 @@ def _following(
     return act
 
 
-def choose_visits(visits: Iterator[Visit], count: int, rng: np.random.Generator, coverage: Coverage) -> list[Visit]:
-    """Starts and ends of episodes, and every fourth step or so between them."""
+def time_limit(env: Any) -> int:
+    """After how many steps an episode is truncated, as far as the environment says so; else 0."""
+    from gymnasium.wrappers import TimeLimit
+
+    layer, found = env, 0
+    while layer is not None:
+        if isinstance(layer, TimeLimit):
+            found = int(layer._max_episode_steps)
+        layer = getattr(layer, "env", None)
+    return found
+
+
+def choose_visits(
+    visits: Iterator[Visit], count: int, rng: np.random.Generator, coverage: Coverage, limit: int = 0
+) -> list[Visit]:
+    """Starts and ends of episodes, the last steps before a time limit, and every fourth step or so between them."""
+    late = limit - max(2, limit // 50) if limit else math.inf
     found: list[Visit] = []
     for visit in visits:
         coverage.note(visit)
-        if visit.elapsed == 1 or visit.over or rng.random() < 0.25:
+        if visit.elapsed == 1 or visit.elapsed > late or visit.over or rng.random() < 0.25:
             found.append(visit)
             if len(found) == count:
                 break
