@@ -117,7 +117,8 @@ def read_json(path: str | Path, limit: int = LARGEST_TEXT) -> Any:
     """What a JSON file holds, strictly: no NaN or Infinity, no absurdly long numbers, no bottomless nesting."""
     name = Path(path).name
     try:
-        return json.loads(read_bytes(path, limit).decode("utf-8"), parse_constant=_no_constant)
+        # Some editors put a byte order mark in front, which JSON does not have.
+        return json.loads(read_bytes(path, limit).decode("utf-8-sig"), parse_constant=_no_constant)
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise DamagedFile(f"cannot read {name}: it is not valid JSON ({error})") from None
     except RecursionError:

@@ -77,6 +77,6 @@ class UnknownName(BurnsideError, LookupError):
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(repr(n) for n in near)}? " if near else ""
+        hint = f": did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
         listing = ", ".join(names) if names else "none"
-        super().__init__(f"unknown {kind} {name!r}: {hint}(known: {listing})")
+        super().__init__(f"unknown {kind} {name!r}{hint} (known: {listing})")

@@ -386,3 +386,10 @@ def test_values_that_overflow_are_refused() -> None:
     for reward, horizon in ((1.7e308, 1), (1e300, 10**9)):
         one_sentence(InvalidModel, lambda r=reward, h=horizon: TabularMDP([[1.0]], [r], [1.0], h), "scale them down")
     assert TabularMDP([[1.0]], [1e300], [1.0], 10**6).reward_range == 0
+
+
+def test_a_byte_order_mark_and_a_suffix_in_capitals_do_no_harm(tmp_path: Path) -> None:
+    path = zoo.fig2().save(tmp_path / "fig2.json")
+    marked = tmp_path / "MARKED.JSON"
+    marked.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert TabularMDP.from_file(marked).n_pairs == zoo.fig2().n_pairs

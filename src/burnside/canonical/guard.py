@@ -37,7 +37,8 @@ def failure(what: str, error: Exception) -> BurnsideError:
     if isinstance(error, BurnsideError):
         return error
     frames = traceback.extract_tb(error.__traceback__)
-    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    inside = bool(frames) and frames[-1].filename != __file__  # else the call itself failed
+    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if inside else ""
     said = " ".join(str(error).split())
     return InvalidParameter(f"{what} fails: {type(error).__name__}: {said:.200}{where}")
 

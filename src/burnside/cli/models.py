@@ -53,7 +53,7 @@ class ModelOptions:
                 parameters["horizon"] = self.horizon
             with progress(f"building {self.model}"):
                 return zoo.make(self.model, **parameters)
-        if Path(self.model).suffix in (".json", ".npz"):
+        if Path(self.model).suffix.lower() in (".json", ".npz"):
             return self._with_horizon(TabularMDP.from_file(self.model), parameters)
         if ":" in self.model:
             found = load_object(self.model)
@@ -80,7 +80,7 @@ class ModelOptions:
 
     @property
     def _is_gymnasium_id(self) -> bool:
-        elsewhere = self.model in MODELS or Path(self.model).suffix in (".json", ".npz") or ":" in self.model
+        elsewhere = self.model in MODELS or Path(self.model).suffix.lower() in (".json", ".npz") or ":" in self.model
         return "-v" in self.model and not elsewhere
 
     def parameters(self) -> dict[str, Any]:

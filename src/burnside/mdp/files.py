@@ -88,10 +88,11 @@ def load(path: str | Path) -> TabularMDP:
     sentence, and nothing in it is ever run.
     """
     source = Path(path)
-    if source.suffix not in _SUFFIXES:
+    suffix = source.suffix.lower()
+    if suffix not in _SUFFIXES:
         raise UnreadableFile(f"cannot tell the format of {source.name}: use one of the suffixes {', '.join(_SUFFIXES)}")
     try:
-        return _from_npz(source) if source.suffix == ".npz" else _from_json(source)
+        return _from_npz(source) if suffix == ".npz" else _from_json(source)
     except InvalidModel as error:
         raise InvalidModel(f"{source.name}: {error}") from None
 

@@ -47,7 +47,7 @@ def parse_moves(text: str, n: int = 3, slices: bool = False) -> list[int]:
     >>> parse_moves("R Q")
     Traceback (most recent call last):
     ...
-    burnside.errors.UnknownName: unknown move 'Q': (known: B, B', D, D', F, F', L, L', R, R', U, U')
+    burnside.errors.UnknownName: unknown move 'Q' (known: B, B', D, D', F, F', L, L', R, R', U, U')
     """
     number = {turn: a for a, turn in enumerate(turns(check_size(n), slices))}
     found: list[int] = []
