@@ -248,7 +248,7 @@ def test_training_goes_on_with_a_larger_budget(tmp_path: Path) -> None:
     assert same(whole, more) and whole.env_steps >= 600
     assert whole.describe()[0].startswith("rollout: 5 decisions of 4")
     with pytest.raises(UnreadableFile, match="another run"):
-        load(FlowPPO(SMALL, FlowPolicy(FLOW, 1), env, 1), next(tmp_path.glob("FlowPPO-baseline-0.npz")))
+        load(FlowPPO(SMALL, FlowPolicy(FLOW, 1), env, 1), next(tmp_path.rglob("*.npz")))
 
 
 def test_evaluation_is_repeatable() -> None:

@@ -110,7 +110,8 @@ def test_box_clipping_is_caught_with_a_counterexample(name: str) -> None:
     assert verdict.verdict == "refuted"
     symmetry, found = env.unwrapped.symmetry, verdict.counterexample
     assert "Motion(" in found.text and found.element.angle, "shifts still are symmetries"
-    shifts = replace(as_symmetry(symmetry), generators=[g for g in symmetry.generators if not g.angle], elements=None)
+    moves = [g for g in symmetry.generators if not g.angle]
+    shifts = replace(as_symmetry(symmetry), generators=moves, elements=[Motion(0.0, 0.0, 0.0), *moves])
     assert check_symmetry(env, shifts, samples=100, max_failure_rate=0.05, tol=1e-5, places="walk").ok
 
 

@@ -53,7 +53,7 @@ def test_core_works_without_gymnasium_and_adapters_say_what_is_missing() -> None
         "import importlib.util as u; f = u.find_spec\n"
         "u.find_spec = lambda name, *a: None if name == 'gymnasium' else f(name, *a)\n"
         "import burnside.envs as e\n"
-        "from burnside.envs.ring import RingSpec, initial; from burnside.canonical import LexMin, RollToGoal\n"
+        "from burnside.envs.ring.core import RingSpec, initial; from burnside.canonical import LexMin\n"
         "assert initial(RingSpec(5), 0, 0).items.shape == (1, 5)\n"
         "from burnside.errors import MissingExtra\n"
         "for get in (lambda: e.RingEnv, lambda: __import__('burnside.canonical', fromlist=['x']).CanonicalEnv):\n"

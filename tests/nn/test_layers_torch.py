@@ -80,4 +80,4 @@ def test_without_torch_the_error_says_what_to_install(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "torch", None)
     nn = importlib.import_module("burnside.nn")
     with pytest.raises(MissingExtra, match=r"burnside\[learn\]"):
-        _ = nn.BatchLinear
+        _ = nn.OrbitLinear
