@@ -158,7 +158,7 @@ def test_frozenlake_with_wrong_actions() -> None:
 
 def test_wrong_symmetries_of_stochastic_environments() -> None:
     for open_, method in ((True, "two-sample"), (False, "visited pairs")):
-        verdict = check_symmetry(Bare(None, open_), LAKE, samples=100 if open_ else 400)
+        verdict = check_symmetry(Bare(None, open_), LAKE, samples=60 if open_ else 200)
         assert verdict.verdict == "refuted" and verdict.method == method and verdict.eps_p > 0.15
         assert verdict.counterexample.here and verdict.counterexample.there, "outcomes of both sides are shown"
     assert check_symmetry(Drift(lopsided=1.0), MIRROR, samples=100).verdict == "refuted"

@@ -1,12 +1,13 @@
 """Canonical forms of observations, the Gymnasium wrappers around them, and the check that a symmetry holds.
 
-What lives here: :class:`Canonicalizer` (``x → (x̄, g)`` with ``x̄ = g·x``, and ``undo``), the forms (:class:`RollToGoal`
-of App. C, :class:`LexMin`, :class:`SmallestLabel`, :class:`SignFlip`, and :class:`FrameForm`, the view from a frame),
-the wrappers (:class:`CanonicalEnv`, :class:`CanonicalVectorEnv`, :class:`AugmentedEnv`), :class:`EnvSymmetry` (a group
-acting on an environment), :func:`check_symmetry`, and ready-made symmetries in :mod:`burnside.canonical.known`.
+What lives here: :class:`Canonicalizer` (``x → (x̄, g)`` with ``x̄ = g·x``, and ``undo``), :class:`FrameForm` (the view
+from a frame), the wrappers (:class:`CanonicalEnv`, :class:`CanonicalVectorEnv`, :class:`AugmentedEnv`),
+:func:`check_symmetry` in the folder ``checking``, ``discovery`` (symmetries of a black box, proposed and checked),
+``atlas`` (the atlas, checked again), and ready-made symmetries in ``known``. :class:`EnvSymmetry` and the forms
+:class:`LexMin`, :class:`SmallestLabel` and :class:`SignFlip` come from :mod:`burnside.symmetry`.
 
-The check lives in the folder ``checking``; ``guard`` (what the user's code raises) serves it and the wrappers, and
-``construction`` is the check that a wrapper makes when it is made.
+``guard`` (what the user's code raises) serves the check and the wrappers, and ``construction`` is the check that a
+wrapper makes when it is constructed.
 
 It may import ``burnside.envs`` and what lies below. Gymnasium is the extra ``envs``; the forms work without it.
 """

@@ -36,7 +36,7 @@ class Discover:
     checks: int = 12
     """The most proposals that are checked, the best first."""
     z: float = 5.0
-    """Proposals may differ from the data by so many standard errors."""
+    """Proposals may differ from the data by this many standard errors."""
     tol: float = 1e-5
     """Differences up to this count as equal in the check, relative to how much that number varies."""
     seed: int = 0

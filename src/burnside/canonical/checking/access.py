@@ -11,8 +11,8 @@ import numpy as np
 
 from burnside.canonical.base import numbers, precision, standard, structure
 from burnside.canonical.guard import theirs
-from burnside.canonical.symmetry import EnvSymmetry
 from burnside.errors import InvalidParameter, MissingExtra
+from burnside.symmetry.declaration import EnvSymmetry
 from burnside.symmetry.states import state_adapter
 
 __all__ = [

@@ -14,8 +14,8 @@ from burnside.canonical.checking.access import Outcome, Pair, Prober, StateAcces
 from burnside.canonical.checking.evidence import Deviations, EnvCounterexample, Place, Stratum, counterexample
 from burnside.canonical.checking.spaces import Actions, Numbers, image_action, inside
 from burnside.canonical.checking.tolerance import Gap, Ruler, floats_of, lattice_of, nudged
-from burnside.canonical.symmetry import EnvSymmetry
 from burnside.errors import BurnsideError
+from burnside.symmetry.declaration import EnvSymmetry
 
 __all__ = ["Bench", "Options", "Unreproduced"]
 

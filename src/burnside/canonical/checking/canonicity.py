@@ -17,8 +17,8 @@ from burnside._types import FloatArray
 from burnside.canonical.base import Canonicalizer, numbers, precision
 from burnside.canonical.checking.access import plain_action, show
 from burnside.canonical.checking.tolerance import Ruler, nudged, typical
-from burnside.canonical.symmetry import EnvSymmetry
 from burnside.mdp.verify import Counterexample
+from burnside.symmetry.declaration import EnvSymmetry
 
 __all__ = ["acts_as_group", "check_form", "check_group"]
 

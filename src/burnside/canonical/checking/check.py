@@ -51,8 +51,8 @@ from burnside.canonical.checking.visited import VisitedPairs, compare_visited
 from burnside.canonical.checking.walks import Coverage, choose_visits, time_limit, walk
 from burnside.canonical.declared import known_symmetry
 from burnside.canonical.guard import GuardedForm, guarded
-from burnside.canonical.symmetry import EnvSymmetry, as_symmetry
 from burnside.errors import BurnsideError, InvalidParameter
+from burnside.symmetry.declaration import EnvSymmetry, as_symmetry
 
 __all__ = ["PLACES", "check_symmetry"]
 

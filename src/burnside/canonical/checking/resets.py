@@ -17,8 +17,8 @@ from burnside.canonical.checking.access import SEEDS, Outcome, reset_env, show
 from burnside.canonical.checking.spaces import Numbers
 from burnside.canonical.checking.tolerance import Ruler, typical
 from burnside.canonical.checking.twosample import Sample, encode, p_values, resolution, total_variation
-from burnside.canonical.symmetry import EnvSymmetry
 from burnside.errors import BurnsideError
+from burnside.symmetry.declaration import EnvSymmetry
 
 __all__ = ["ResetLaw", "compare_resets"]
 

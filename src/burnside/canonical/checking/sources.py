@@ -19,8 +19,8 @@ from burnside.canonical.checking.explore import explore
 from burnside.canonical.checking.spaces import inside
 from burnside.canonical.checking.walks import Coverage, Visit, choose_visits, walk
 from burnside.canonical.guard import theirs
-from burnside.canonical.symmetry import EnvSymmetry
 from burnside.errors import InvalidParameter
+from burnside.symmetry.declaration import EnvSymmetry
 
 __all__ = ["PLACES", "WALK", "Moves", "Sources"]
 

@@ -12,8 +12,8 @@ import numpy as np
 from burnside._types import BoolArray, FloatArray
 from burnside.canonical.base import numbers, standard
 from burnside.canonical.checking.access import plain_action
-from burnside.canonical.symmetry import EnvSymmetry
 from burnside.errors import InvalidParameter
+from burnside.symmetry.declaration import EnvSymmetry
 
 __all__ = ["Actions", "Numbers", "describe", "image_action", "inside", "special_actions"]
 

@@ -16,7 +16,7 @@ from burnside.canonical.checking.access import Pair, StateAccess
 from burnside.canonical.checking.evidence import Deviations, Kind, Place, Stratum, counterexample
 from burnside.canonical.checking.tolerance import typical
 from burnside.canonical.checking.walks import Visit
-from burnside.canonical.symmetry import EnvSymmetry
+from burnside.symmetry.declaration import EnvSymmetry
 
 __all__ = ["agrees_with_walk", "check_table", "has_table"]
 

@@ -32,7 +32,7 @@ from burnside.canonical.checking.twosample import (
     total_variation,
 )
 from burnside.canonical.checking.walks import Visit
-from burnside.canonical.symmetry import EnvSymmetry
+from burnside.symmetry.declaration import EnvSymmetry
 
 __all__ = ["ENOUGH", "VisitedPairs", "compare_visited"]
 
