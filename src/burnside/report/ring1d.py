@@ -95,11 +95,12 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
         if slope is not None:
             page.text(f"{arm}: episodes grow as N^{slope.exponent:.2f} ({slope.interval}).")
     rules = by_rule(folder, allow_missing=True)
-    keyed = {rule: {(r["n"], r["arm"], r["budget"]): r for r in rows} for rule, rows in rules.items()}
+    keys = ("n", "arm", "variant", "budget")
+    keyed = {rule: {tuple(r[key] for key in keys): r for r in rows} for rule, rows in rules.items()}
     compared = [
         [*key, *(number(_rounded(keyed[rule][key]["restricted_mean"])) for rule in rules)] for key in keyed["train95"]
     ]
-    page.table(["N", "arm", "budget", *rules], compared, "Restricted mean under other readings of 'converged'")
+    page.table(["N", "arm", "DQN", "budget", *rules], compared, "Restricted mean under other readings of 'converged'")
     for figure in (times_plot(results, suffix), curves_plot(results, suffix), returns_plot(results, suffix)):
         figure.save(out / "figures")
         page.figure(figure.svg, figure.caption)
@@ -220,7 +221,11 @@ def returns_plot(results: Results, suffix: str = "", only: Sequence[int] = ()) -
         suffix: of the name.
         only: these sizes; all of them if empty.
     """
-    chosen = {key: parts for key, parts in returns_by_part(results).items() if not only or key[0] in only}
+    chosen = {
+        key[:3]: parts
+        for key, parts in returns_by_part(results).items()
+        if (not only or key[0] in only) and key[3] == "paper" and key[2] <= 10_000
+    }
     found = {key: mean_band(parts) for key, parts in chosen.items()}
     targets = {int(r["n"]): 0.95 * float(r["optimum"]) for r in results.rows}
     sizes = sorted({n for n, _, _ in found})
