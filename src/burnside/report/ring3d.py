@@ -75,17 +75,18 @@ def _cells(row: dict[str, Any]) -> list[object]:
 
 
 def curve_plots(results: Results, suffix: str = "", window: int | None = None) -> list[Plot]:
-    """Fig. 4b, one plot per algorithm: moving averages of the training return, with Student's 95 % bands over seeds.
+    """Fig. 4b, one plot per algorithm and budget: moving averages of the training return, with Student's 95 % bands.
 
     The default window is a fifth of the run, from 10 to 100 episodes: over more, a short curve would be all start.
     """
     out = []
-    for algorithm in ALGORITHMS:
-        budgets = [int(row["episodes"]) for row in results.rows if row["algorithm"] == algorithm]
-        if not budgets:
-            continue
-        wide = min(100, max(10, min(budgets) // 5)) if window is None else window
-        mine = [curve for curve in curves(results, window=wide) if curve.setting.algorithm == algorithm]
+    found = {(str(row["algorithm"]), int(row["episodes"])) for row in results.rows}
+    for algorithm, budget in sorted(found, key=lambda each: (ALGORITHMS.index(each[0]), each[1])):
+        wide = min(100, max(10, budget // 5)) if window is None else window
+        shortest = min(episodes for name, episodes in found if name == algorithm)
+        name = f"fig4b-ring3d-{algorithm}" + ("" if budget == shortest else f"-{budget}")
+        key = (algorithm, budget)
+        mine = [curve for curve in curves(results, window=wide) if (curve.setting.algorithm, curve.budget) == key]
 
         def draw(figure: Any, mine: Any = mine) -> None:
             axes = figure.subplots()
@@ -112,7 +113,7 @@ def curve_plots(results: Results, suffix: str = "", window: int | None = None) -
         )
         out.append(
             plot(
-                f"fig4b-ring3d-{algorithm}{suffix}",
+                f"{name}{suffix}",
                 caption,
                 draw,
                 ("arm", "encoder", "seeds", "episode", "mean", "low", "high"),

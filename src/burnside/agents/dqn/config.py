@@ -68,6 +68,7 @@ class DQNConfig(Config):
     epsilon_decay: float = 0.997
     epsilon_steps: int = 0
 
+    LATER: ClassVar[tuple[str, ...]] = ("double", "limit_ends")
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "ring1d": {},
         "ring3d": {"hidden": (256, 256), "encoder": "pool", "capacity": 5_000, "epsilon_decay": 0.995},

@@ -119,7 +119,7 @@ def _blocks(plan: Plan, n: int, arm: str, variant: str) -> list[Cell]:
         "n": n,
         KEY: arm,
         "episodes": episodes,
-        "dqn": _settings(variant),
+        "dqn": DQNConfig.preset("ring1d", **VARIANTS[variant]).to_json(),
         "evaluate_every": EVALUATE_EVERY,
         "evaluation_boards": EVALUATION_BOARDS,
     }
@@ -132,13 +132,6 @@ def _blocks(plan: Plan, n: int, arm: str, variant: str) -> list[Cell]:
     return [
         Cell(EXPERIMENT, config, seeds, label=f"{title} seeds {seeds[0]}–{seeds[-1]}", cost=cost) for seeds in blocks
     ]
-
-
-def _settings(variant: str) -> dict[str, Any]:
-    """The settings of DQN for a cell; those that came later are left out at their defaults, so that names stay."""
-    changed = VARIANTS[variant]
-    found = DQNConfig.preset("ring1d", **changed).to_json()
-    return {key: value for key, value in found.items() if key in changed or key not in ("double", "limit_ends")}
 
 
 def make_learner(config: DQNConfig, spec: RingSpec, member: Member, device: str = "cpu") -> RingLearner:
