@@ -74,7 +74,14 @@ class Plan:
 
 PRESETS: dict[str, Plan] = {
     "smoke": Plan((5,), seeds=2, episodes=150),
-    "laptop": Plan((5, 10, 15), seeds=4, episodes=1_500, augment=(10,), equivariant=(5,), equivariant_episodes=600),
+    # Up to the sizes where the arms part: at N ≤ 15 there is nothing to see.
+    "laptop": Plan(
+        (10, 20, 30, 40),
+        seeds=3,
+        episodes=5_000,
+        block=1,
+        also=(Plan((5,), seeds=2, episodes=600, augment=(5,), equivariant=(5,), equivariant_episodes=600),),
+    ),
     "study": Plan(
         (5, 10, 15, 20, 25, 30, 35, 40, 50),
         seeds=10,
