@@ -257,7 +257,7 @@ def test_reproduce_writes_the_report_and_survives_a_failing_part(
     code, out, _ = run(capsys, "reproduce", "--preset", "smoke", "--only", "theory", "--out", str(tmp_path))
     page = (tmp_path / "index.html").read_text()
     assert code == 0 and "done in" in out and "ring(n=5)" in page and "64 would become 8" in page
-    from burnside.report import reproduce as module
+    from burnside.cli import reproduce_parts as module
 
     def fail(*_: object) -> None:
         raise RuntimeError("no such luck")

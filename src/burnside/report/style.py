@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from burnside.report.graphs import Panel
 
 __all__ = [
+    "ARM_COLOURS",
     "FONTS",
     "GLYPH",
     "INK",
@@ -39,6 +40,16 @@ FONTS = ["DejaVu Sans", "sans-serif"]
 
 #: Colours of the printed figure.
 INK, MUTED, LINE, PAPER = "#1b1f24", "#5c6670", "#c3cad1", "#ffffff"
+
+#: Arms of the experiments, so that an arm has one colour in all of them; frames have their own.
+ARM_COLOURS = {
+    "baseline": "#d55e00",
+    "canonical": "#0072b2",
+    "position": "#e69f00",
+    "conjugation": "#0072b2",
+    "augment": "#009e73",
+    "equivariant": "#cc79a7",
+}
 
 #: Cells of a ring game (Fig. 1): goal, mine, free cell, and the outline of the agent.
 GLYPH = {"goal": "#2e9e5b", "mine": "#d63a3a", "free": "#e9ecef", "agent": "#111417", "ring": "#9aa4ae"}
