@@ -53,24 +53,27 @@ def commutant(rho_in: FloatArray, rho_out: FloatArray) -> tuple[IntArray, IntArr
     (0, 4)
     """
     inputs = rho_in.shape[-1]
-    entries, coefficients, values, count = [], [], [], 0
-    known: dict[tuple[bytes, bytes], list[FloatArray]] = {}
-    blocks_in = [(b, rho_in[:, b][:, :, b]) for b in _blocks(rho_in)]
-    for rows in _blocks(rho_out):
-        out = rho_out[:, rows][:, :, rows]
-        for columns, inside in blocks_in:
-            key = (inside.tobytes(), out.tobytes())
-            if key not in known:
-                known[key] = _between(inside, out)
-            for matrix in known[key]:
+    entries, coefficients, values, count = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)], 0
+    for rows, out in _kinds(rho_out):
+        for columns, inside in _kinds(rho_in):  # rows and columns: (blocks of this kind, numbers in a block)
+            for matrix in _between(inside, out):
                 o, i = np.nonzero(np.abs(matrix) > _SMALL)
-                entries.append(rows[o] * inputs + columns[i])
-                coefficients.append(np.full(len(o), count))
-                values.append(matrix[o, i])
-                count += 1
-    if not entries:
-        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), 0
+                entry = rows[:, None, o] * inputs + columns[None, :, i]
+                pairs = count + np.arange(len(rows) * len(columns)).reshape(len(rows), len(columns), 1)
+                entries.append(entry.ravel())
+                coefficients.append(np.broadcast_to(pairs, entry.shape).ravel())
+                values.append(np.broadcast_to(matrix[o, i], entry.shape).ravel())
+                count += len(rows) * len(columns)
     return np.concatenate(entries), np.concatenate(coefficients), np.concatenate(values), count
+
+
+def _kinds(rho: FloatArray) -> list[tuple[IntArray, FloatArray]]:
+    """Blocks that move alike, together: their coordinates ``(blocks, size)``, and the matrices of one of them."""
+    found: dict[bytes, tuple[list[IntArray], FloatArray]] = {}
+    for block in _blocks(rho):
+        inside = rho[:, block][:, :, block]
+        found.setdefault(inside.tobytes(), ([], inside))[0].append(block)
+    return [(np.stack(blocks), inside) for blocks, inside in found.values()]
 
 
 def _blocks(rho: FloatArray) -> list[IntArray]:
