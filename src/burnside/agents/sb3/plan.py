@@ -32,6 +32,10 @@ def squashed(symmetry: EnvSymmetry, space: Any) -> EnvSymmetry:
         return symmetry
     low, high = np.asarray(space.low, np.float64).ravel(), np.asarray(space.high, np.float64).ravel()
     half, middle = (high - low) / 2, (high + low) / 2
+    if symmetry.on("action").group.order is None:  # turned actions have no bounds, so these are signs at most
+        if not np.allclose(middle, 0.0):
+            raise InvalidParameter(f"{symmetry.name} needs actions between −b and b, but their bounds are {space}")
+        return symmetry
     maps = []
     for g in symmetry.generators:
         m = affine(flat_maps(symmetry.on("action"), space)[int(g)])
