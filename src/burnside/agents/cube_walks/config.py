@@ -56,7 +56,7 @@ class WalkConfig(Config):
         "smoke": {"hidden": (96, 48), "batch": 256, "states": 20_480},
         "minute": {"states": 2_048_000},
         "laptop": {},
-        "shipped": {"states": 20_480_000},
+        "shipped": {"states": 6_144_000, "sides": 2},
     }
 
     def __post_init__(self) -> None:
