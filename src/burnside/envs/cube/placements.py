@@ -24,6 +24,9 @@ from burnside.groups.permutations import inverse as inverse_permutations
 
 __all__ = ["CubePlacements", "placements"]
 
+#: Layers of the largest cube with slice turns whose tables are made.
+_LARGEST = 9
+
 
 @lru_cache(maxsize=16)
 def placements(spec: CubeSpec, centres: bool = False) -> CubePlacements:
@@ -32,6 +35,8 @@ def placements(spec: CubeSpec, centres: bool = False) -> CubePlacements:
     >>> placements(CubeSpec(3)).count, placements(CubeSpec(5)).spec.n, placements(CubeSpec(4, "slices")).count
     (480, 3, 912)
     """
+    if spec.slices and spec.n > _LARGEST:
+        raise InvalidParameter(f"with slice turns there are placements up to n={_LARGEST}, got n={spec.n}")
     return CubePlacements(spec if spec.slices or spec.n <= 3 else CubeSpec(3, goal=spec.goal), centres)
 
 
