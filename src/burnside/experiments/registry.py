@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from burnside.experiments.cube import Cube
+from burnside.experiments.cube_solver import CubeSolver
 from burnside.experiments.mistakes import Mistakes
 from burnside.experiments.planar import Planar
 from burnside.experiments.ring1d import Ring1D
@@ -17,6 +18,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "ring1d": Ring1D(),
     "ring3d": Ring3D(),
     "cube": Cube(),
+    "cube_solver": CubeSolver(),
     "planar": Planar(),
     "robot": Robot(),
 }
