@@ -457,7 +457,7 @@ def test_a_check_needs_the_whole_symmetry() -> None:
         def __deepcopy__(self, memo):
             raise TypeError("no copies")
 
-    with pytest.raises(InvalidParameter, match="neither be copied nor made anew"):
+    with pytest.raises(InvalidParameter, match="neither be copied nor made again"):
         CanonicalEnv(Stuck(), turns(), check=True)
 
 

@@ -118,7 +118,7 @@ BAD = {
     f"check theirs:three {REFLECTION}": "is a int",
     "check CartPole-v1 --symmetry nope": "module:obj",
     "check CartPole-v1 --symmetry nowhere:x": "cannot import 'nowhere'",
-    "check CartPole-v1 --symmetry theirs:three": "is no symmetry of an environment",
+    "check CartPole-v1 --symmetry theirs:three": "is not a symmetry of an environment",
     "measure nope": "unknown model",
     "measure cube": "too large for a table",
     "measure slip-ring --eps 0": "eps must be a positive number",

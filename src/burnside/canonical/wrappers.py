@@ -302,7 +302,7 @@ class CanonicalVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
 class AugmentedEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
     """Data augmentation: every episode is played through a random element of the group.
 
-    The learner sees ``g·x`` and its action a is carried out as ``g⁻¹·a``, with g drawn anew at every reset (stream
+    The learner sees ``g·x`` and its action a is carried out as ``g⁻¹·a``, with g drawn at every reset (stream
     AUGMENT, a function of the seed and the number of the episode). Returns are unchanged; what changes is that all
     members of an orbit are seen equally often. Without a symmetry, it is the one that the environment declares or the
     atlas knows. ``check`` is that of :class:`CanonicalEnv`: without it, a symmetry that

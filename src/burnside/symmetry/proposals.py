@@ -111,7 +111,7 @@ def collect(env: Any, steps: int, seed: int = 0, policy: Any = None, episode: in
         steps: how many transitions.
         seed: of resets and actions.
         policy: a function of the observation that returns an action.
-        episode: episodes are ended after so many steps: many short ones tell more than a few long ones, whose states
+        episode: episodes are ended after this many steps: many short ones tell more than a few long ones, whose states
             depend on each other.
     """
     space, actions = env.observation_space, env.action_space

@@ -107,7 +107,7 @@ def check_symmetry(
         progress: called with the number of places that are done, and of all.
 
     The environment is judged as it is passed, with its wrappers. Those that remember (frame stacks) have a state that
-    cannot be set, so check what is inside them. Time limits are no obstacle. If setting the state as the symmetry says
+    cannot be set, so check what is inside them. Time limits do not matter. If setting the state as the symmetry says
     does not bring back what was seen, nothing is judged: that is an :class:`~burnside.errors.InvalidParameter`.
 
     >>> from burnside.canonical import known
@@ -123,7 +123,7 @@ def check_symmetry(
     claimed = known_symmetry(env, "check_symmetry") if symmetry is None else as_symmetry(symmetry)
     options = Options(samples, confidence, max_failure_rate, tol, draws)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # what an environment says about states that were set is of no use to anybody
+        warnings.simplefilter("ignore")  # what an environment says about states that were set does not matter here
         check = _Check(env, claimed, options, places, policy, states, names, np.random.default_rng(seed), progress)
         return check.run(claimed.canonicalizer if canonicalizer is None else canonicalizer)
 
@@ -249,7 +249,7 @@ class _Check:
     # ------------------------------------------------------------------ the spaces, before any step
 
     def _spaces(self) -> list[EnvCounterexample]:
-        """Images of actions and observations of the spaces. An action whose image is none refutes: it can be taken."""
+        """Images of actions and observations of the spaces. An action with an image that is no action refutes."""
         outside = 0
         found: list[EnvCounterexample] = []
         actions = [*self.actions.special[:_EXAMPLES], *(self.actions.random() for _ in range(_EXAMPLES // 4))]
@@ -500,7 +500,7 @@ class _Check:
         exhaustive = self.exhaustive and verdict != INCONCLUSIVE
         if verdict == INCONCLUSIVE:
             self._advise(parts)
-        # An identity or inverse that is none says more than what follows from it.
+        # A wrong identity or inverse says more than what follows from it.
         broken_group = form_example is not None and form_example.kind == "group"
         clear = example is not None and example.kind in ("action", "observation")
         counter = form_example if example is None or (broken_group and not clear) else example
