@@ -29,11 +29,11 @@ class Demos:
     level: Literal["D0", "D1"] | None = None
     """How far apart objects start; default the paper's (D1 for stack-three, D0 for nut-assembly)."""
     noise: float = 0.0
-    """Noise on executed positions in metres (0.002 to 0.005 is sensible); the recorded actions are without it."""
+    """Noise on executed positions in metres (0.002 to 0.005 is sensible); recorded actions do not have it."""
     seed: int = 0
     """Seed of the first scene."""
     force: bool = False
-    """Replace the file if it is there."""
+    """Replace the file if it exists."""
     json: bool = False
     """Print one JSON object."""
 

@@ -8,19 +8,17 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from burnside.errors import UnreadableFile
 from burnside.experiments.arms import read_arms
 from burnside.report.atlas import atlas_tables
+from burnside.report.claims.compute import committed_file
 from burnside.report.cube import worth_text
 from burnside.report.mistakes import limits_text
 from burnside.report.planar import ratio_text, saving_text
 from burnside.report.plots import Plot
 from burnside.report.tables import between, markdown, number, spaced, three_digits, with_error, with_interval
 from burnside.runs import Results
-from burnside.runs.results import committed
 
 __all__ = ["BLOCKS", "FIGURES"]
 
@@ -48,23 +46,16 @@ def _per_cent(row: Mapping[str, Any], name: str, digits: int = 1, value: str = "
     return with_interval(*(None if end is None else 100 * end for end in ends), digits=digits)
 
 
-def _folder(experiment: str) -> Path:
-    found = committed(experiment)
-    if found is None:
-        raise UnreadableFile(f"there are no committed results of {experiment} here")
-    return found
-
-
 @cache
 def _results(experiment: str) -> Results:
-    return read_arms(_folder(experiment))
+    return read_arms(committed_file(experiment))
 
 
 @cache
 def _rows(experiment: str) -> tuple[dict[str, Any], ...]:
     from burnside.experiments.registry import EXPERIMENTS
 
-    return tuple(EXPERIMENTS[experiment].table(_folder(experiment), False))
+    return tuple(EXPERIMENTS[experiment].table(committed_file(experiment), False))
 
 
 # ---------------------------------------------------------------------- the 1D game
@@ -79,7 +70,7 @@ def _arms(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 def _ring1d_times() -> str:
     from burnside.experiments.ring1d.analysis import by_rule
 
-    rules = by_rule(_folder("ring1d"))
+    rules = by_rule(committed_file("ring1d"))
     other = {rule: {(r["n"], r["arm"], r["budget"]): r for r in rows} for rule, rows in rules.items()}
 
     def under(rule: str, row: Mapping[str, Any]) -> str:
@@ -397,12 +388,8 @@ def _robot_finetune() -> str:
 
 
 def _mistakes(name: str) -> list[dict[str, str]]:
-    for top in (Path("results"), Path(__file__).resolve().parents[3] / "results"):
-        path = top / "mistakes" / f"{name}.csv"
-        if path.is_file():
-            with path.open(encoding="utf-8", newline="") as file:
-                return list(csv.DictReader(file))
-    raise UnreadableFile("there are no committed results of mistakes here")
+    with committed_file("mistakes", f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 #: How the models are called on the page.
