@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from burnside.canonical.base import Canonicalizer as Canonicalizer
     from burnside.canonical.checking import EnvVerdict as EnvVerdict
     from burnside.canonical.checking import check_symmetry as check_symmetry
+    from burnside.canonical.exporters import export as export
     from burnside.canonical.frames import FrameForm as FrameForm
     from burnside.canonical.frames import planar_frames as planar_frames
     from burnside.canonical.frames import pose_frames as pose_frames
