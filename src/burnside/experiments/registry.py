@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from burnside.experiments.atlas import Atlas
 from burnside.experiments.cube import Cube
 from burnside.experiments.mistakes import Mistakes
 from burnside.experiments.planar import Planar
@@ -19,4 +20,5 @@ EXPERIMENTS: dict[str, Experiment] = {
     "cube": Cube(),
     "planar": Planar(),
     "robot": Robot(),
+    "atlas": Atlas(),
 }

@@ -20,6 +20,7 @@ from burnside.symmetry.continuous import ContinuousGroup
 from burnside.symmetry.declaration import EnvSymmetry
 from burnside.symmetry.forms import largest
 from burnside.symmetry.frames import Frame, canonical_form
+from burnside.symmetry.vectors import SignedPermutation
 
 __all__ = ["FlatSymmetry", "flat_symmetry"]
 
@@ -306,33 +307,37 @@ class FlatSymmetry:
         return tuple(range(self.obs_dim))
 
     def as_declared(self) -> EnvSymmetry:
-        """As functions on flat observations, for the check; of a finite group, its numbered elements."""
+        """As a declaration for flat observations: by representations where it can be, else by functions."""
+        own = self.declaration
+        seen = self.structured(np.zeros((1, self.obs_dim), dtype=np.float32))
+        vector = isinstance(seen, np.ndarray) and seen.ndim == 2
+        if vector and self.index is not None and self.sign is not None and own.elements is not None:
+            if len(own.elements) == self.count and all(isinstance(g, int) for g in own.generators):
+                maps = [SignedPermutation(self.index[g], self.sign[g].astype(np.int64)) for g in own.generators]
+                return EnvSymmetry(own.group, maps, own.action, name=self.name)
         if not self.count:
             return EnvSymmetry(
-                generators=list(self.declaration.generators),
+                generators=list(own.generators),
                 act_on_observation=lambda g, x: self._moved(g, np.atleast_2d(x)).reshape(np.shape(x)),
-                act_on_action=self.declaration.act_on_action,
-                inverse=self.declaration.inverse,
+                act_on_action=own.act_on_action,
+                inverse=own.inverse,
                 name=self.name,
             )
 
         def on_observation(g: Any, x: Any) -> Any:
-            seen = np.asarray(x)
-            moved = self.images(seen.reshape(1, -1).astype(np.float32))[0, int(g)]
-            exact = seen.reshape(-1)[self.index[g]] * self.sign[g] if self.index is not None and self.sign is not None else moved
-            return np.asarray(exact).reshape(seen.shape)
+            rows = np.asarray(x).reshape(1, -1)
+            return (self.matrix(int(g)) @ rows[0] if self.linear else self.images(rows)[0, int(g)]).reshape(np.shape(x))
 
         def on_action(g: Any, a: Any) -> Any:
-            if self.discrete:
-                return int(self.move_actions(np.array([int(g)]), np.array([int(a)]))[0])
-            seen = np.asarray(a)
-            moved = self.on_actions[int(g)] @ seen.reshape(-1) if self.on_actions is not None else seen
-            return np.asarray(moved, dtype=seen.dtype).reshape(seen.shape)
+            moved = self.move_actions(np.array([int(g)]), np.asarray(a).reshape(1, *np.shape(a)))[0]
+            return int(moved) if self.discrete else moved
 
-        numbers = list(range(self.count))
         return EnvSymmetry(
-            generators=numbers[1:], act_on_observation=on_observation, act_on_action=on_action, name=self.name
-        )  # fmt: skip
+            generators=list(range(1, self.count)),
+            act_on_observation=on_observation,
+            act_on_action=on_action,
+            name=self.name,
+        )
 
 
 # ---------------------------------------------------------------------- making them
