@@ -72,7 +72,9 @@ def spread(dout: AnyArray, rows: int, size: int, images: Images, kept: AnyArray,
                         part = share * slope[a]
                     else:
                         apart = kept[at + a] - mean[a]
-                        loss += 0.5 * np.float64(share * scale) * np.float64(apart) * np.float64(apart) if b == 0 else 0.0
+                        loss += (
+                            0.5 * np.float64(share * scale) * np.float64(apart) * np.float64(apart) if b == 0 else 0.0
+                        )
                         part = pulls * apart
                         if g == 0:
                             part += slope[a]

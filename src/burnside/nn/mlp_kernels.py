@@ -393,7 +393,9 @@ def input_slopes(w: AnyArray, net: Net, work: Scratch, rows: int, first: int, dx
     row1, row2 = net.h1 + GAP, net.h2 + GAP
     d1, d2 = work.d1, work.d2
     nothing, last = Matrix(work.zeros, 0, 0, 0), Matrix(w, net.w3, net.h2, COLUMNS)
-    product(Matrix(d2, 0, row2, COLUMNS), nothing, Matrix(work.dout, 0, net.outputs, 1), last, rows, net.h2, net.outputs)
+    product(
+        Matrix(d2, 0, row2, COLUMNS), nothing, Matrix(work.dout, 0, net.outputs, 1), last, rows, net.h2, net.outputs
+    )
     _through(d2, work.h2, rows, net.h2, net.relu)
     across = Matrix(work.transposed, 0, COLUMNS, net.h2 * COLUMNS)
     product(Matrix(d1, 0, row1, COLUMNS), nothing, Matrix(d2, 0, row2, 1), across, rows, net.h1, net.h2)

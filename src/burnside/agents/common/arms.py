@@ -97,7 +97,10 @@ class Use:
             if inputs == "both":
                 index = np.abs(moves).argmax(axis=2)
                 sign = np.take_along_axis(moves, index[..., None], axis=2)[..., 0]
-                given = (np.concatenate([mine.index, mine.obs_dim + index], axis=1), np.concatenate([mine.sign, sign], axis=1))
+                given = (
+                    np.concatenate([mine.index, mine.obs_dim + index], axis=1),
+                    np.concatenate([mine.sign, sign], axis=1),
+                )
             out = moves if outputs == "action" else np.ones((mine.count, 1, 1))
             if outputs == "actions and deviations":
                 out = np.zeros((mine.count, 2 * mine.width, 2 * mine.width))

@@ -258,7 +258,15 @@ def _action_slopes(weights: Weights, nets: Nets, q: Scratch, obs: AnyArray, acti
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _learn_actor(
-    weights: Weights, grad: AnyArray, nets: Nets, works: Any, batch: Batch, noise: AnyArray, alpha: Any, t: int, rate: float
+    weights: Weights,
+    grad: AnyArray,
+    nets: Nets,
+    works: Any,
+    batch: Batch,
+    noise: AnyArray,
+    alpha: Any,
+    t: int,
+    rate: float,
 ) -> Any:
     """One step of the actor; returns the mean log-probability of its actions."""
     count, width, size, images = len(batch.reward), nets.width, nets.actor.outputs, nets.seen.count

@@ -80,7 +80,9 @@ class GeneralSAC:
         self.members = [Member(each) if isinstance(each, int) else each for each in members]
         check_members(self.members)
         self.config, self.env, self.use, self.width = config, env, use, env.action.width
-        low, high = (np.broadcast_to(np.asarray(b, dtype=np.float32), self.width) for b in (env.action.low, env.action.high))
+        low, high = (
+            np.broadcast_to(np.asarray(b, dtype=np.float32), self.width) for b in (env.action.low, env.action.high)
+        )
         if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
             raise InvalidParameter(f"the actions of {env.name} have no finite bounds, to which SAC could scale its own")
         self._middle, self._half = (low + high) / 2, (high - low) / 2
@@ -316,4 +318,7 @@ def _initial(seed: int, nets: kernels.Nets, config: SACConfig) -> kernels.Weight
     images.begin(flat[1], nets.critic_ties)
     zeros = [np.zeros_like(flat[0]), np.zeros_like(flat[0]), np.zeros_like(flat[1]), np.zeros_like(flat[1])]
     temperature = np.array([np.log(config.temperature), 0.0, 0.0], dtype=np.float32)
-    return kernels.Weights(flat[0], *zeros[:2], flat[1], *zeros[2:], flat[1].copy(), temperature)
+    actor, critic = flat
+    return kernels.Weights(
+        actor, zeros[0], zeros[1], critic, zeros[2], zeros[3], critic.copy(), temperature
+    )  # fmt: skip

@@ -66,7 +66,9 @@ class Group:
         """The score of a fraction of the way."""
         return self.random + fraction * (self.best - self.random)
 
-    def ratio(self, condition: tuple[str, str], fraction: float = MAIN, against: tuple[str, str] = ("baseline", "")) -> Ratio:
+    def ratio(
+        self, condition: tuple[str, str], fraction: float = MAIN, against: tuple[str, str] = ("baseline", "")
+    ) -> Ratio:
         """Steps of the baseline over steps of a condition."""
         level = self.threshold(fraction)
         found = times_ratio(self.conditions[against].times(level), self.conditions[condition].times(level))
@@ -88,7 +90,7 @@ class Group:
             each = [self.conditions[which].times(self.threshold(f)) for f in FRACTIONS]
             mean = np.exp(np.mean([np.log(t.times) for t in each], axis=0))
             pair.append(Times(each[0].seeds, mean, np.all([t.solved for t in each], axis=0)))
-        return times_ratio(*pair)
+        return times_ratio(pair[0], pair[1])
 
 
 def groups(folder: Path, allow_missing: bool = False) -> list[Group]:
@@ -181,7 +183,9 @@ def rows_of(group: Group) -> list[dict[str, Any]]:
             "steps": middle,
             **(_ratio(ratio) if ratio is not None else dict.fromkeys(("ratio", "low", "high"), None) | {"bound": ""}),
             "order": next((r["order"] for r in scores.rows if r.get("order") is not None), None),
-            "p": None if ratio is None else permutation_test(group.conditions["baseline", ""].times(group.threshold(MAIN)), times),
+            "p": None
+            if ratio is None
+            else permutation_test(group.conditions["baseline", ""].times(group.threshold(MAIN)), times),
             "budget": scores.budget,
             "threshold": group.threshold(MAIN),
             "updates": float(np.mean([r["updates"] for r in scores.rows])),
@@ -220,7 +224,7 @@ def verdicts(group: Group) -> dict[tuple[str, str], str]:
                     continue  # another domain that saves too speaks for the symmetry
                 shared.append(name)
             missing = [name for name in ("placebo",) if (arm, name) not in group.conditions]
-            spoiled = ("canonical", "domain") == (arm, "domain") or (
+            spoiled = (arm, "domain") == ("canonical", "domain") or (
                 arm == "canonical"
                 and ("canonical", "domain") in group.conditions
                 and not saving_of(group.ratio(("canonical", "domain")))
