@@ -28,7 +28,7 @@ class Images(NamedTuple):
     The rows of a network come in blocks of ``count``, the images of one observation, itself first.
     """
 
-    count: int
+    count: int  # type: ignore[assignment]
     turns: AnyArray  # (count, outputs, outputs), float32: outputs at g·x as outputs at x
     mode: int
     weight: float  # of the mirror loss
@@ -72,7 +72,7 @@ def turned(out: AnyArray, images: Images) -> AnyArray:
 class _Signed(NamedTuple):
     """A group acting by signed permutations: ``(g·x)[i] = sign[g, i] · x[index[g, i]]``."""
 
-    index: IntArray
+    index: IntArray  # type: ignore[assignment]
     sign: FloatArray
 
 

@@ -311,9 +311,11 @@ class FlatSymmetry:
         own = self.declaration
         seen = self.structured(np.zeros((1, self.obs_dim), dtype=np.float32))
         vector = isinstance(seen, np.ndarray) and seen.ndim == 2
-        if vector and self.index is not None and self.sign is not None and own.elements is not None:
-            if len(own.elements) == self.count and all(isinstance(g, int) for g in own.generators):
-                maps = [SignedPermutation(self.index[g], self.sign[g].astype(np.int64)) for g in own.generators]
+        listed = own.elements is not None and len(own.elements) == self.count
+        if vector and listed and self.index is not None and self.sign is not None:
+            numbers = [g for g in own.generators if isinstance(g, int)]
+            if len(numbers) == len(own.generators):
+                maps = [SignedPermutation(self.index[g], self.sign[g].astype(np.int64)) for g in numbers]
                 return EnvSymmetry(own.group, maps, own.action, name=self.name)
         if not self.count:
             return EnvSymmetry(

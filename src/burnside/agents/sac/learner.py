@@ -318,4 +318,7 @@ def _initial(seed: int, nets: kernels.Nets, config: SACConfig) -> kernels.Weight
     images.begin(flat[1], nets.critic_ties)
     zeros = [np.zeros_like(flat[0]), np.zeros_like(flat[0]), np.zeros_like(flat[1]), np.zeros_like(flat[1])]
     temperature = np.array([np.log(config.temperature), 0.0, 0.0], dtype=np.float32)
-    return kernels.Weights(flat[0], *zeros[:2], flat[1], *zeros[2:], flat[1].copy(), temperature)
+    actor, critic = flat
+    return kernels.Weights(
+        actor, zeros[0], zeros[1], critic, zeros[2], zeros[3], critic.copy(), temperature
+    )  # fmt: skip

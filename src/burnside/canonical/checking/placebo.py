@@ -15,8 +15,8 @@ __all__ = ["refuted_placebo"]
 _TRIES, _SAMPLES = 6, 60
 
 
-def refuted_placebo(make: Callable[[], Any], symmetry: FlatSymmetry) -> tuple[FlatSymmetry, str]:
-    """The first placebo that the check refutes, and its verdict.
+def refuted_placebo(make: Callable[[], Any], symmetry: FlatSymmetry, seed: int = 0) -> tuple[FlatSymmetry, str]:
+    """The first of some placebos that the check refutes, and its verdict; ``seed`` chooses which are tried.
 
     Where the check cannot decide (the state of the environment cannot be set), the first placebo is taken, and the
     verdict says so.
@@ -28,8 +28,8 @@ def refuted_placebo(make: Callable[[], Any], symmetry: FlatSymmetry) -> tuple[Fl
     'refuted'
     """
     first: tuple[FlatSymmetry, str] | None = None
-    for seed in range(_TRIES):
-        found = symmetry.placebo(seed)
+    for attempt in range(_TRIES):
+        found = symmetry.placebo(_TRIES * seed + attempt)
         try:
             verdict = check_symmetry(make(), found.as_declared(), samples=_SAMPLES).verdict
         except BurnsideError as error:

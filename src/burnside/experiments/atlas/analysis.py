@@ -90,7 +90,7 @@ class Group:
             each = [self.conditions[which].times(self.threshold(f)) for f in FRACTIONS]
             mean = np.exp(np.mean([np.log(t.times) for t in each], axis=0))
             pair.append(Times(each[0].seeds, mean, np.all([t.solved for t in each], axis=0)))
-        return times_ratio(*pair)
+        return times_ratio(pair[0], pair[1])
 
 
 def groups(folder: Path, allow_missing: bool = False) -> list[Group]:
@@ -224,7 +224,7 @@ def verdicts(group: Group) -> dict[tuple[str, str], str]:
                     continue  # another domain that saves too speaks for the symmetry
                 shared.append(name)
             missing = [name for name in ("placebo",) if (arm, name) not in group.conditions]
-            spoiled = ("canonical", "domain") == (arm, "domain") or (
+            spoiled = (arm, "domain") == ("canonical", "domain") or (
                 arm == "canonical"
                 and ("canonical", "domain") in group.conditions
                 and not saving_of(group.ratio(("canonical", "domain")))

@@ -51,6 +51,9 @@ class Task:
         symmetry: ``atlas``, ``module:obj``, or a declaration in plain values.
         cost: seconds of one run of one seed on one core, from the pilot.
         variant: tells tasks of one environment apart.
+        block: seeds of a cell.
+        first_seed: the first of the seeds.
+        tuned: settings of conditions (``arm/control``) that were tuned, instead of ``settings``.
     """
 
     env: str
@@ -70,6 +73,8 @@ class Task:
     cost: float = 30.0
     variant: str = ""
     block: int = 5
+    first_seed: int = 0
+    tuned: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense, in one sentence."""

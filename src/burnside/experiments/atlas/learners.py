@@ -23,7 +23,7 @@ from burnside.symmetry.flat import FlatSymmetry
 
 __all__ = ["OURS", "Condition", "Measured", "condition", "make_learner", "reference_score"]
 
-OURS = ("ppo", "dqn", "sac")
+OURS = ("ppo", "dqn", "sac")  # they resume; a cell of others begins again
 
 
 class Measured(Protocol):
@@ -65,7 +65,8 @@ class Condition:
         symmetry: as declared.
         flat: on rows, with the control applied: another domain, or a placebo.
         arm: what learners do; the control ``feature`` makes it so.
-        notes: what should be known of the control.
+        order: of the group as a learner sees it.
+        placebos: by seed, the placebo that was drawn for it and what the check says of it.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
@@ -73,7 +74,8 @@ class Condition:
         self.make = env_maker(str(config["env"]), config.get("make"))
         example = self.make()
         self.env: BatchedEnv = as_batched(str(config["env"])) if _native(example, config) else as_batched(self.make)
-        self.arm, self.notes = arm, dict[str, Any]()
+        self.arm, self.control, self.order = arm, control, None
+        self.placebos: dict[int, tuple[str, str]] = {}
         self.symmetry: EnvSymmetry | None = None
         self.flat: FlatSymmetry | None = None
         if arm == "baseline":
@@ -81,16 +83,21 @@ class Condition:
         self.symmetry = symmetry_for(example, str(config["env"]), config["symmetry"])
         networks = arm in ("averaging", "equivariant", "mirror-loss", "relaxed")
         self.flat = on_rows(self.env, self.symmetry, subgroup=networks)
-        self.notes["order"] = self.flat.order
+        self.order = self.flat.order
         if control == "domain":
             self.flat = self.flat.other_domain()
             if self.flat is None:
                 raise InvalidParameter(f"no other domain of {self.symmetry.name} was found: leave out that control")
         elif control == "feature":
             self.arm = "feature"
-        elif control == "placebo":
-            self.flat, verdict = refuted_placebo(self.make, self.flat)
-            self.notes |= {"placebo": self.flat.name, "placebo_verdict": verdict}
+
+    def symmetry_of(self, seed: int) -> FlatSymmetry | None:
+        """The symmetry of a seed: a placebo is drawn anew for every one, so that no single one decides."""
+        if self.control != "placebo" or self.flat is None:
+            return self.flat
+        found, verdict = refuted_placebo(self.make, self.flat, seed)
+        self.placebos[seed] = (found.name, verdict)
+        return found
 
 
 def _native(example: Any, config: Mapping[str, Any]) -> bool:
@@ -120,7 +127,7 @@ class _Ours:
     """One of this package's learners, one member."""
 
     def __init__(self, name: str, settings: Mapping[str, Any], where: Condition, seed: int) -> None:
-        prepared = prepare(where.env, where.arm, where.flat)
+        prepared = prepare(where.env, where.arm, where.symmetry_of(seed))
         member = Member(seed, where.arm)
         changed = {key: tuple(value) if isinstance(value, list) else value for key, value in settings.items()}
         self.learner: Any
@@ -138,7 +145,7 @@ class _Ours:
             from burnside.agents.sac.config import SACConfig
             from burnside.agents.sac.learner import GeneralSAC
 
-            self.learner = GeneralSAC(SACConfig(**changed), prepared.env, [member], prepared.use)
+            self.learner = GeneralSAC(SACConfig.from_json(changed), prepared.env, [member], prepared.use)
 
     def advance_to(self, steps: int) -> None:
         """Go on until so many environment steps have been made."""
@@ -177,7 +184,8 @@ class _Theirs:
     """
 
     def __init__(self, function: Callable[..., Any], where: Condition, seed: int, settings: Mapping[str, Any]) -> None:
-        found = where.flat.as_declared() if where.flat is not None else None
+        flat = where.symmetry_of(seed)
+        found = flat.as_declared() if flat is not None else None
         self.learner, self._made = function(where.make(), where.arm, found, seed, **settings), 0
         if not hasattr(self.learner, "learn") or not hasattr(self.learner, "evaluate"):
             raise InvalidParameter("a learner needs learn(steps) and evaluate(episodes)")

@@ -1,4 +1,4 @@
-"""Running it: a cell is an environment with a learner, an arm or a control, and a few seeds, resumable to the same bits.
+"""Running it: a cell is an environment, a learner, an arm or a control, and a few seeds; resumable to the same bits.
 
 Learners are evaluated greedily at fixed numbers of steps, on held-out episodes that are the same for all. A run ends
 when its highest threshold has been sustained, since nothing that comes later changes when that was.
@@ -6,6 +6,8 @@ when its highest threshold has been sustained, since nothing that comes later ch
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,7 @@ from burnside.errors import UnknownName
 from burnside.experiments.atlas.config import PATIENCE, PRESETS, Task, conditions
 from burnside.experiments.loop import run_learners
 from burnside.runs import Cell, Context
+from burnside.runs.context import Stopped
 from burnside.stats.censored import first_reach_evaluated
 
 __all__ = ["EXPERIMENT", "Atlas", "Measurement", "cells_of"]
@@ -26,7 +29,8 @@ EXPERIMENT = "atlas"
 
 def cells_of(task: Task, experiment: str = EXPERIMENT) -> list[Cell]:
     """The cells of a task: the baseline first, then arms, then controls."""
-    blocks = [tuple(range(s, min(s + task.block, task.seeds))) for s in range(0, task.seeds, task.block)]
+    first, last = task.first_seed, task.first_seed + task.seeds
+    blocks = [tuple(range(s, min(s + task.block, last))) for s in range(first, last, task.block)]
     return [
         Cell(
             experiment,
@@ -42,12 +46,12 @@ def cells_of(task: Task, experiment: str = EXPERIMENT) -> list[Cell]:
                 "episodes": task.episodes,
                 "random": task.random,
                 "best": task.best,
-                "settings": dict(task.settings),
+                "settings": dict(task.tuned.get(f"{arm}/{control}", task.settings)),
                 "make": dict(task.make),
                 "symmetry": task.symmetry if isinstance(task.symmetry, str) else dict(task.symmetry),
             },
             seeds,
-            label=f"{task.name}, {task.learner}, {arm}{f' ({control})' if control else ''}, seeds {seeds[0]}–{seeds[-1]}",
+            label=f"{task.name}, {task.learner}, {arm} {control}".strip() + f", seeds {seeds[0]}–{seeds[-1]}",
             cost=task.cost * len(seeds),
         )
         for arm, control in conditions(task)
@@ -91,10 +95,8 @@ class Atlas(Measurement):
 
 def run_cell(cell: Cell, context: Context) -> dict[str, Any]:
     """One cell."""
-    import os
-
     os.environ.setdefault("MUJOCO_GL", "disabled")
-    from burnside.experiments.atlas.learners import Measured, condition, make_learner
+    from burnside.experiments.atlas.learners import OURS, Measured, condition, make_learner
 
     config = cell.config
     where = condition(config)
@@ -129,6 +131,8 @@ def run_cell(cell: Cell, context: Context) -> dict[str, Any]:
             return False
         return first_reach_evaluated(when, scores, highest[-1], patience=PATIENCE).solved
 
+    if config["learner"] not in OURS:
+        context = Unkept(context)
     run_learners(
         context, learners, advance, done=lambda each: each.made, budget=steps, finished=arrived, after=look, notes=notes
     )
@@ -148,13 +152,30 @@ def run_cell(cell: Cell, context: Context) -> dict[str, Any]:
             "updates": learner.updates_made,
             "last": float(curves[seed][1][-1]),
             "top": float(max(curves[seed][1])),
-            "order": where.notes.get("order"),
-            "placebo": where.notes.get("placebo", ""),
-            "placebo_verdict": where.notes.get("placebo_verdict", ""),
+            "order": where.order,
+            "placebo": where.placebos.get(seed, ("", ""))[0],
+            "placebo_verdict": where.placebos.get(seed, ("", ""))[1],
         }
         for learner, seed in zip(learners, cell.seeds, strict=True)
     ]
     return {"rows": rows}
+
+
+class Unkept(Context):
+    """The context of a cell whose learners cannot be put into a checkpoint: when it is stopped it begins again."""
+
+    def __init__(self, inner: Context) -> None:
+        self.__dict__.update(inner.__dict__)
+
+    def restore(self) -> None:
+        """There is nothing to resume from; the log is emptied."""
+        self._cut(0)
+
+    def checkpoint(self, arrays: Mapping[str, Any], **meta: Any) -> None:
+        """Nothing is kept; raises ``Stopped`` if a stop was asked for."""
+        self._last = time.monotonic()
+        if self._stop():
+            raise Stopped
 
 
 def _task_fields(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class View(gym.ObservationWrapper[Any, Any, Any]):
         return np.asarray(observation["image"], dtype=np.float32) / 10.0
 
 
-class TicTacToe(gym.Env[AnyArray, int]):
+class TicTacToe(gym.Env[Any, Any]):
     """Tic-tac-toe against a random opponent, who begins every second game; the reward is 1, 0 or −1.
 
     An observation has two planes, one's own marks and the other's. A move to a field that is taken loses.
@@ -127,10 +127,13 @@ _MINIGRID = {
 }
 _TICTACTOE = {
     "group": "D4",
-    "observation": [{"kind": "image", "channels": "last", "op": "turn"}, {"kind": "image", "channels": "last", "op": "flip_ud"}],
+    "observation": [
+        {"kind": "image", "channels": "last", "op": "turn"},
+        {"kind": "image", "channels": "last", "op": "flip_ud"},
+    ],
     "action": ["labels 6,3,0,7,4,1,8,5,2", "labels 6,7,8,3,4,5,0,1,2"],
     "name": "turns and mirrors of the board",
-}  # fmt: skip
+}
 
 
 def symmetry_for(env: Any, name: str, given: str | Mapping[str, Any]) -> EnvSymmetry:
