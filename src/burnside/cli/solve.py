@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from burnside._types import AnyArray
     from burnside.agents.cube_walks import CubePolicy
     from burnside.envs.cube import CubeSpec
+    from burnside.search import AStarConfig, BeamConfig
     from burnside.search.puzzle import Heuristic
     from burnside.search.result import SearchResult
 
@@ -145,15 +146,21 @@ class Solve:
 
     def _searcher(self, spec: CubeSpec) -> tuple[str, Callable[[AnyArray], tuple[SearchResult, str]], str]:
         """The method, the search itself, and what the network is called."""
+        from burnside.search import AStarConfig, BeamConfig
+        from burnside.search.solver import SolverConfig, solve_cube
+
+        # what is wrong is said whatever the method is
+        first = AStarConfig(weight=self.weight, batch=self.batch, cap=self.cap)
+        second = BeamConfig(width=self.width, depth=40 if self.depth is None else self.depth)
+        settings = SolverConfig(
+            self.width, self.effort, depth=60 if self.depth is None else self.depth, table=self.endgame
+        )
         policy = self._policy(spec)
         if policy is None:
             heuristic, canonical, name = self._heuristic(spec)
             method = self.method or "astar"
-            return method, lambda state: self._search(spec, state, method, heuristic, canonical), name
-        from burnside.search.solver import SolverConfig, solve_cube
-
+            return method, lambda state: _search(spec, state, method, heuristic, canonical, first, second), name
         network, name = policy
-        settings = SolverConfig(self.width, self.effort, depth=self.depth or 60, table=self.endgame)
         how = f"policy beam (width {settings.width << settings.effort}, endgame table of depth {self.endgame})"
         return "policy", lambda state: (solve_cube(network, state, settings), how), name
 
@@ -254,22 +261,6 @@ class Solve:
                 return lambda states: small(states[..., spec.essential]), None, f"{name}, arm {value.arm}"
         return value.value_fn, value.canonicalizer, f"{name}, arm {value.arm}"
 
-    def _search(
-        self, spec: CubeSpec, state: AnyArray, method: str, heuristic: Any, canonical: Any
-    ) -> tuple[SearchResult, str]:
-        """The result, and the method in words."""
-        from burnside.search import AStarConfig, BeamConfig, CubePuzzle, astar, beam, greedy
-
-        puzzle = CubePuzzle(spec)
-        if method == "astar":
-            settings = AStarConfig(weight=self.weight, batch=self.batch, cap=self.cap)
-            found = astar(puzzle, state, heuristic, settings, canonical=canonical)
-            return found, f"A* (weight {self.weight:g}, batch {self.batch}, cap {self.cap})"
-        if method == "beam":
-            wide = BeamConfig(width=self.width, depth=self.depth or 40)
-            return beam(puzzle, state, heuristic, wide, canonical=canonical)[0], f"beam search (width {self.width})"
-        return greedy(puzzle, state, heuristic, depth=self.depth or 40)[0], "greedy descent"
-
     def _print(
         self, spec: CubeSpec, state: AnyArray, found: SearchResult, how: str, name: str, made_by: str | None
     ) -> None:
@@ -300,6 +291,27 @@ class Solve:
         line(f"work: {found.generated} nodes in {found.seconds_total:.2f} s, {share:.0f} % of it in the heuristic")
         if self.show:
             _replay(spec, state, found.moves if found.solved else found.partial.moves if found.partial else ())
+
+
+def _search(
+    spec: CubeSpec,
+    state: AnyArray,
+    method: str,
+    heuristic: Any,
+    canonical: Any,
+    first: AStarConfig,
+    second: BeamConfig,
+) -> tuple[SearchResult, str]:
+    """The result with a value network, and the method in words."""
+    from burnside.search import CubePuzzle, astar, beam, greedy
+
+    puzzle = CubePuzzle(spec)
+    if method == "astar":
+        found = astar(puzzle, state, heuristic, first, canonical=canonical)
+        return found, f"A* (weight {first.weight:g}, batch {first.batch}, cap {first.cap})"
+    if method == "beam":
+        return beam(puzzle, state, heuristic, second, canonical=canonical)[0], f"beam search (width {second.width})"
+    return greedy(puzzle, state, heuristic, depth=second.depth)[0], "greedy descent"
 
 
 def _policy_file(spec: CubeSpec) -> str:
