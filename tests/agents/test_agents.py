@@ -46,7 +46,11 @@ def test_the_same_two_lines(env: str, kind: type[Agent], tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("arm", ["baseline", "canonical", "augment"])
-@pytest.mark.parametrize("changes", [{}, {"loss": "huber", "update_every": 3}, {"target_every_steps": 25}], ids=str)
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"loss": "huber", "update_every": 3, "double": True}, {"target_every_steps": 25, "limit_ends": True}],
+    ids=str,
+)
 def test_the_general_dqn_is_the_compiled_one(arm: str, changes: dict[str, object]) -> None:
     """On rings, until rounding tips a close choice: same games, same batches, the same losses to 1e-3."""
     config = DQNConfig(capacity=300, **changes)  # type: ignore[arg-type]
@@ -59,9 +63,9 @@ def test_the_general_dqn_is_the_compiled_one(arm: str, changes: dict[str, object
     assert np.allclose(fast.more["loss"][:20], slow.more["loss"][:20], rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize("loss", ["mse", "huber"])
-def test_one_update_is_the_plain_one(loss: str) -> None:
-    config = replace(SMALL_DQN, loss=loss, batch=70)
+@pytest.mark.parametrize(("loss", "double"), [("mse", False), ("huber", True)])
+def test_one_update_is_the_plain_one(loss: str, double: bool) -> None:
+    config = replace(SMALL_DQN, loss=loss, double=double, batch=70)
     learner = GeneralDQN(config, as_batched("CartPole-v1"), Member(1))
     learner.advance(Budget(steps=200))
     net = learner.net
@@ -69,7 +73,7 @@ def test_one_update_is_the_plain_one(loss: str) -> None:
     slots = np.random.default_rng(0).integers(0, 200, 70)
     batch = {name: array[slots] for name, array in learner.replay._asdict().items()}
     expected, slopes = update(w, target, batch, config)
-    rules = kernels.Rules(config.gamma, config.learning_rate, loss == "huber")
+    rules = kernels.Rules(config.gamma, config.learning_rate, loss == "huber", double)
     m, v = np.zeros((2, net.end), dtype=np.float32)
     fresh = learner.weights._replace(w=learner.weights.w.copy(), m=m, v=v)
     found = kernels.update(fresh, learner._grad, learner.replay, net, learner.work, slots, 1, rules)

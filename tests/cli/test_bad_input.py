@@ -79,7 +79,7 @@ BAD = {
     "cover box:3 --alpha 0.0001 --samples 1000000000000": "more than a day",
     "measure CliffWalking-v1": "in burnside measure: --absolute",
     "audit ring --terminal-actions": "--terminal-actions is for Gymnasium ids",
-    "audit cube --terminal-actions": "the cube has no --terminal-actions",
+    "audit cube --terminal-actions": "--terminal-actions is for Gymnasium ids",
     "bounds --states 16 --pairs 5 --succ 3 --horizon 100 --terminal 5": "5 pairs are too few for 11 states",
     "bounds --states 5 --pairs 5 --succ 3 --horizon 100 --terminal 5": "leave none in which to act",
     "show fig2 --out file/orbits.svg": "cannot write file/orbits.svg",

@@ -19,7 +19,7 @@ SOON = 15.0
 #: Long commands, and what they say when they are interrupted, as a pattern.
 LONG = {
     "audit ring --n 12 --symmetry discover": "looking for automorphisms",
-    "audit cube --n 3 --depth 9": r"counting .*: [1-9] of 10",
+    "audit cube --n 3 --depth 9": r"auditing cube.*: [1-9] of 10",
     "minimise slip-ring --n 400": "minimising",
     "cover se3^3/se3 --alpha 0.7 --samples 2000000": r"a net of se3.* \d+ of \d+",
     "measure FrozenLake-v1 --fresh": r"measuring FrozenLake-v1: \d+ of 20",

@@ -66,11 +66,11 @@ def test_the_paper_preset_is_the_papers() -> None:
 def test_plans_are_whole(preset: str) -> None:
     cells = Ring3D().plan(preset)
     assert len({cell.name for cell in cells}) == len(cells)
-    plan = PRESETS[preset]
-    for setting in plan.settings:
-        key = (setting.algorithm, setting.arm, setting.encoder)
-        mine = [c for c in cells if tuple(c.config[k] for k in ("algorithm", KEY, "encoder")) == key]
-        assert sorted(seed for cell in mine for seed in cell.seeds) == list(range(plan.seeds))
+    for plan in (PRESETS[preset], *PRESETS[preset].also):
+        for setting in plan.settings:
+            key = (setting.algorithm, setting.arm, setting.encoder, plan.budgets[setting.algorithm].episodes)
+            mine = [c for c in cells if tuple(c.config[k] for k in ("algorithm", KEY, "encoder", "episodes")) == key]
+            assert sorted(seed for cell in mine for seed in cell.seeds) == list(range(plan.seeds))
 
 
 def test_the_study_has_what_was_promised() -> None:
@@ -101,7 +101,7 @@ def test_references() -> None:
 
 def test_sweep_table_and_compact(swept: Path, tmp_path: Path) -> None:
     results = read_arms(swept)
-    assert settings(results) == list(TINY.settings)
+    assert [setting for setting, _ in settings(results)] == list(TINY.settings)
     assert set(final(results, TINY.settings[0])) == {0, 1}
     table = Ring3D().table(swept, False)
     assert [row["algorithm"] for row in table[:3]] == ["dqn", "ppo", "ppo"] and len(table) == 6

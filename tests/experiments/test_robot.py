@@ -116,5 +116,5 @@ def test_without_the_simulator_the_part_says_so(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(robot, "has_simulator", lambda: False)
     page = Page("robot", lead="a test")
     page.section("robot", id="robot")
-    robot.robot_part(page, "smoke", lambda done, total: None, tmp_path)
+    robot.robot_part(page, "smoke", tmp_path / "nothing", tmp_path)
     assert "make test-robot" in page.render()

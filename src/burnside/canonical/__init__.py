@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from burnside.canonical.frames import FrameForm as FrameForm
     from burnside.canonical.frames import planar_frames as planar_frames
     from burnside.canonical.frames import pose_frames as pose_frames
+    from burnside.canonical.policies import check_policy as check_policy
     from burnside.canonical.wrappers import AugmentedEnv as AugmentedEnv
     from burnside.canonical.wrappers import CanonicalEnv as CanonicalEnv
     from burnside.canonical.wrappers import CanonicalVectorEnv as CanonicalVectorEnv

@@ -9,10 +9,10 @@ from typing import Any
 from burnside.experiments.robot.analysis import Curve, finetune_curves, table, training_curves
 from burnside.experiments.robot.config import ARMS
 from burnside.report.page import Page
-from burnside.report.parts import Report
-from burnside.report.plots import Plot, plot
+from burnside.report.parts import add_figures, add_results
+from burnside.report.plots import Plot, band, plot
+from burnside.report.tables import per_cent
 from burnside.runs import Results, read_results
-from burnside.runs.results import committed
 
 __all__ = ["demonstrations_plot", "finetune_plot", "has_simulator", "robot_part", "show"]
 
@@ -33,7 +33,7 @@ def has_simulator() -> bool:
     return all(importlib.util.find_spec(name) is not None for name in _NEEDED)
 
 
-def robot_part(page: Page, preset: str, report: Report, out: Path) -> None:
+def robot_part(page: Page, preset: str, folder: Path, out: Path) -> None:
     """Tabulate and draw the sweep of the preset, which needs the simulator, and the committed study."""
     page.text(
         "Two manipulation tasks on MuJoCo with a Panda arm: imitation of scripted demonstrations by flow matching, "
@@ -42,17 +42,12 @@ def robot_part(page: Page, preset: str, report: Report, out: Path) -> None:
         "upright, azimuth and relative take a part of the gripper's pose only. "
         "The simulator does not have the symmetry exactly: gravity, the table, the base and the joint limits break it."
     )
-    if has_simulator():
-        folder = Path("runs") / "robot" / preset
-        show(page, folder, f"This machine, preset '{preset}': burnside sweep robot --preset {preset}", out)
-    else:
+    if not has_simulator():
         page.text(
             "Not run here: the simulator is the extra 'robot', with an environment of its own ('make test-robot' makes "
             "it in .venv-robot; then '.venv-robot/bin/burnside reproduce --only robot' runs this part)."
         )
-    study = committed("robot")
-    if study is not None:
-        show(page, study, "The committed study: burnside sweep robot --preset study", out, suffix="-study")
+    add_results(page, "robot", show, preset, folder if has_simulator() else None, out)
 
 
 def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "") -> None:
@@ -82,14 +77,7 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
             [_finetune_cells(row) for row in tuned],
             f"{caption}. PPO over the denoising chain, from those policies",
         )  # fmt: skip
-    for figure in (demonstrations_plot(rows, suffix), finetune_plot(results, suffix)):
-        if figure is not None:
-            figure.save(out / "figures")
-            page.figure(figure.svg, figure.caption)
-
-
-def _range(low: float | None, high: float | None) -> str:
-    return "–" if low is None or high is None else f"{100 * low:.1f} to {100 * high:.1f}"
+    add_figures(page, (demonstrations_plot(rows, suffix), finetune_plot(results, suffix)), out)
 
 
 def _imitation_cells(row: dict[str, Any]) -> list[object]:
@@ -97,7 +85,7 @@ def _imitation_cells(row: dict[str, Any]) -> list[object]:
         *(row["task"], row["observation"], row["demos"], row["arm"], row["seeds"]),
         f"{row['successes']} of {row['seeds'] * row['scenes']}",
         f"{row['success']:.1%}",
-        _range(row["success_low"], row["success_high"]),
+        per_cent(row["success_low"], row["success_high"]),
         f"{row['inside_gate']} of {row['seeds']}",
     ]
 
@@ -106,16 +94,12 @@ def _finetune_cells(row: dict[str, Any]) -> list[object]:
     return [
         *(row["task"], row["observation"], row["demos"], row["arm"], row["seeds"]),
         *(f"{row['before']:.1%}", f"{row['success']:.1%}"),
-        _range(row["success_low"], row["success_high"]),
+        per_cent(row["success_low"], row["success_high"]),
         f"{100 * row['gain']:.1f}",
-        _range(row["gain_low"], row["gain_high"]),
+        per_cent(row["gain_low"], row["gain_high"]),
         "–" if row["training"] is None else f"{row['training']:.1%}",
         row["env_steps"],
     ]
-
-
-def _single(rows: list[dict[str, Any]]) -> str | None:
-    return "single seed" if rows and min(row["seeds"] for row in rows) < 2 else None
 
 
 def _distance(row: dict[str, Any], end: str) -> float:
@@ -154,8 +138,8 @@ def demonstrations_plot(rows: list[dict[str, Any]], suffix: str = "") -> Plot | 
         "Imitation: success on held-out scenes against the number of demonstrations, 95 % over seeds (none for one)."
     )
     data = [[row[key] for key in keys] for row in mine]
-    size = (4.2 * len(tasks), 3.4)
-    return plot(f"demonstrations-robot{suffix}", caption, draw, headers, data, size=size, watermark=_single(mine))
+    size, seeds = (4.2 * len(tasks), 3.4), min(row["seeds"] for row in mine)
+    return plot(f"demonstrations-robot{suffix}", caption, draw, headers, data, size=size, seeds=seeds)
 
 
 def _marker(curves: list[Curve], curve: Curve) -> str:
@@ -177,8 +161,8 @@ def finetune_plot(results: Results, suffix: str = "") -> Plot | None:
             for curve in (c for c in found if c.task == task):
                 colour, marker = _COLOURS[curve.arm], _marker(found, curve)
                 label = f"{curve.arm}, {curve.demos} demos"
-                axes.plot(curve.env_steps, 100 * curve.mean, color=colour, marker=marker, markersize=4, label=label)
-                axes.fill_between(curve.env_steps, 100 * curve.low, 100 * curve.high, color=colour, alpha=0.15, lw=0)
+                look: Any = {"color": colour, "marker": marker, "markersize": 4, "label": label}
+                band(axes, curve.env_steps, curve.mean, curve.low, curve.high, scale=100, **look)
             for curve in (c for c in train if c.task == task):
                 colour, marker = _COLOURS[curve.arm], _marker(found, curve)
                 label = f"{curve.arm}, {curve.demos}, training"
@@ -199,5 +183,5 @@ def finetune_plot(results: Results, suffix: str = "") -> Plot | None:
         "dotted: training episodes, with the noise of the sampler."
     )
     headers = ("kind", "task", "arm", "demos", "seeds", "env_steps", "success", "low", "high")
-    mark = "single seed" if min(curve.seeds for curve in found) < 2 else None
-    return plot(f"fig5-robot{suffix}", caption, draw, headers, rows, size=(4.2 * len(tasks), 3.4), watermark=mark)
+    size, seeds = (4.2 * len(tasks), 3.4), min(curve.seeds for curve in found)
+    return plot(f"fig5-robot{suffix}", caption, draw, headers, rows, size=size, seeds=seeds)

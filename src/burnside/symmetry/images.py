@@ -78,14 +78,21 @@ class Image(Map):
             "other: use C2, C4, D4, V4 or mirror"
         )
 
-    def _how(self) -> tuple[int, int]:
+    @property
+    def axes(self) -> tuple[int, int]:
+        """The axes of rows and columns, counted from the end."""
+        return _CHANNELS[self.channels]
+
+    @property
+    def moves(self) -> tuple[int, int]:
+        """Quarter turns counter-clockwise, and whether left and right are flipped before."""
         if self.op is None:
             raise InvalidParameter("Image() moves as its group does: use it in a declaration, or give it an op")
         return _OPS[self.op]
 
     def __call__(self, x: Any) -> Any:
         """The image moved; its type is kept."""
-        turns, flip = self._how()
+        turns, flip = self.moves
         found = np.asarray(x)
         if found.ndim < self.event_ndim:
             raise InvalidParameter(f"{self!r} needs images with {self.event_ndim} axes, got shape {found.shape}")
@@ -109,13 +116,13 @@ class Image(Map):
             return self
         if not isinstance(other, Image) or other.channels != self.channels:
             raise InvalidAction(f"{self!r} and {other!r} act on different spaces: all generators must act on the same")
-        (k, f), (m, g) = self._how(), other._how()
+        (k, f), (m, g) = self.moves, other.moves
         turns = (k - m if f else k + m) % 4
         return Image(_NAMES[turns, f ^ g], self.channels, _after(self.permute, other.permute))
 
     def inverse(self) -> Image:
         """The operation that leads back."""
-        turns, flip = self._how()
+        turns, flip = self.moves
         back = None if self.permute is None else self.permute.inverse()
         return Image(_NAMES[turns if flip else -turns % 4, flip], self.channels, back)
 
@@ -129,7 +136,7 @@ class Image(Map):
             other = self.identity()
         if not isinstance(other, Image) or other.channels != self.channels:
             return f"{self!r} acts on another space than {other!r}"
-        if self._how() != other._how():
+        if self.moves != other.moves:
             return f"the image is moved by {self.op} instead of {other.op}"
         mine, theirs = self.permute, other.permute
         if mine is None and theirs is None:

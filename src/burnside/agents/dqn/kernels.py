@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -42,6 +42,7 @@ class Rules(NamedTuple):
     gamma: float
     rate: float
     huber: bool
+    double: bool
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -68,19 +69,23 @@ def draw(slots: AnyArray, size: int, seed: int, update: int) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _errors(
-    weights: Weights, replay: Replay, net: Net, work: Scratch, slots: AnyArray, gamma: Any, goals: AnyArray
+    weights: Weights, replay: Replay, net: Net, work: Scratch, slots: AnyArray, rules: Rules, goals: AnyArray
 ) -> None:
-    """``r + γ max_a Q_target(s', a)`` of the transitions in ``slots``; truncation is not an end, it bootstraps."""
-    size = net.outputs
+    """``r + γ max_a Q_target(s', a)`` of the transitions in ``slots``; double DQN takes the network's best action."""
+    size, gamma = net.outputs, np.float32(rules.gamma)
+    chosen = np.empty(BATCH_ROWS, dtype=np.int64)
     for first in range(0, slots.size, BATCH_ROWS):
         rows = min(BATCH_ROWS, slots.size - first)
         pick(work.x, net.inputs, replay.after, slots, first, rows)
+        if rules.double:
+            forward(weights.w, net, work, rows)
+            for i in range(rows):
+                chosen[i] = np.argmax(work.out[i * size : (i + 1) * size])
         forward(weights.target, net, work, rows)
         for i in range(rows):
             slot = slots[first + i]
-            best = work.out[i * size]
-            for a in range(1, size):
-                best = max(best, work.out[i * size + a])
+            values = work.out[i * size : (i + 1) * size]
+            best = values[chosen[i]] if rules.double else values.max()
             goals[first + i] = replay.reward[slot] + (_ZERO if replay.terminated[slot] else gamma * best)
 
 
@@ -98,7 +103,7 @@ def update(
     """Update ``t`` (from 1) on the transitions in ``slots``; returns the loss."""
     count, size = slots.size, net.outputs
     goals = np.empty(count, dtype=np.float32)
-    _errors(weights, replay, net, work, slots, np.float32(rules.gamma), goals)
+    _errors(weights, replay, net, work, slots, rules, goals)
     grad[:] = _ZERO
     transpose(weights.w, net, work.transposed)
     share, loss = _ONE / np.float32(count), 0.0

@@ -140,7 +140,7 @@ class GeneralDQN:
             slot = self.step % config.capacity
             self.replay.obs[slot], self.replay.after[slot] = obs[i], after[i]
             self.replay.action[slot], self.replay.reward[slot] = actions[i], taken.reward[i]
-            self.replay.terminated[slot] = taken.terminated[i]
+            self.replay.terminated[slot] = ended[i] if config.limit_ends else taken.terminated[i]
             self.step += 1
             self.total[i] += taken.reward[i]
             self.length[i] += 1
@@ -164,7 +164,7 @@ class GeneralDQN:
         size = min(self.step, config.capacity)
         kernels.draw(self._slots, size, self.members[0].seed, self.updates)
         self.updates += 1
-        rules = kernels.Rules(config.gamma, config.learning_rate, config.loss == "huber")
+        rules = kernels.Rules(config.gamma, config.learning_rate, config.loss == "huber", config.double)
         loss = kernels.update(
             self.weights, self._grad, self.replay, self.net, self.work, self._slots, self.updates, rules
         )
@@ -248,10 +248,13 @@ def update(
 ) -> tuple[float, dict[str, AnyArray]]:
     """One DQN update in plain numpy: the loss and the gradients that Adam gets; the twin of ``kernels.update``.
 
-    ``batch`` has ``obs``, ``after``, ``action``, ``reward`` and ``terminated``; truncation bootstraps.
+    ``batch`` has ``obs``, ``after``, ``action``, ``reward`` and ``terminated``; truncation bootstraps, unless it was
+    stored as an end (``limit_ends``).
     """
     rows = np.arange(len(batch["action"]))
-    best = mlp.forward(target, batch["after"], relu=True)[2].max(axis=1)
+    later = mlp.forward(target, batch["after"], relu=True)[2]
+    chooser = mlp.forward(weights, batch["after"], relu=True)[2] if config.double else later
+    best = later[rows, chooser.argmax(axis=1)]
     goal = batch["reward"] + config.gamma * np.where(batch["terminated"], 0.0, best)
     h1, h2, q = mlp.forward(weights, batch["obs"], relu=True)
     error = q[rows, batch["action"]] - goal

@@ -230,6 +230,8 @@ def rules(config: DQNConfig, spec: RingSpec, member: Member) -> Rules:
         batch=config.batch,
         rate=config.learning_rate,
         huber=config.loss == "huber",
+        double=config.double,
+        limit_ends=config.limit_ends,
         update_every=config.update_every,
         target_every=config.target_every,
         target_every_steps=config.target_every_steps,
@@ -307,6 +309,7 @@ def scratch(config: DQNConfig, spec: RingSpec) -> Work:
         grad=aligned(net.size - net.b1),
         slots=np.zeros(rows, dtype=np.int64),
         missing=np.zeros(rows, dtype=np.int64),
+        chosen=np.zeros(rows, dtype=np.int64),
         items=np.zeros(spec.n_cells, dtype=np.int8),
     )
 

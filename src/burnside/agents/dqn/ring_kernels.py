@@ -73,6 +73,8 @@ class Rules(NamedTuple):
     batch: int
     rate: float
     huber: bool
+    double: bool
+    limit_ends: bool
     update_every: int
     target_every: int
     target_every_steps: int
@@ -110,6 +112,7 @@ class Work(NamedTuple):
     grad: AnyArray  # of what follows Layout.b1; gradients of W1 and W2 are never written down
     slots: AnyArray
     missing: AnyArray
+    chosen: AnyArray
     items: AnyArray
 
 
@@ -179,22 +182,34 @@ def _refresh_targets(s: Arrays, work: Work, net: Layout, rules: Rules) -> None:
     """Make ``replay.value`` hold max_a Q_target(s', a) for every drawn transition that has not ended.
 
     The target network stands still between syncs, so a value is computed once per slot and sync (``replay.stamp``).
+    Double DQN takes the action that is best for the network, which changes with every update: nothing is remembered.
     """
     sync, end = np.int32(s.counters[SYNC]), np.float32(rules.end_reward)
     slots, missing, replay, boards = work.slots, work.missing, s.replay, s.boards
     n = 0
     for i in range(rules.batch):
         seen = replay[slots[i]]
-        if seen.terminated == 0 and seen.stamp != sync:
+        if seen.terminated == 0 and (rules.double or seen.stamp != sync):
             seen.stamp = sync
             missing[n] = slots[i]
             _observe(work.x, n, boards, seen.board, seen.after, end)
             n += 1
     if n > 0:
         w, h2 = s.target, work.h2
+        if rules.double:
+            _hidden(s.weights, work.w2, work, net, n)
+            for i in range(n):
+                work.chosen[i] = _best(s.weights, h2.values, i * h2.stride, net)[0]
         _hidden(w, work.target_w2, work, net, n)
         for i in range(n):
-            replay[missing[i]].value = _best(w, h2.values, i * h2.stride, net)[1]
+            at = i * h2.stride
+            if rules.double:
+                a = work.chosen[i]
+                replay[missing[i]].value = np.float32(
+                    dot(h2.values, at, w, net.w3 + a * net.h2, net.h2) + w[net.b3 + a]
+                )
+            else:
+                replay[missing[i]].value = _best(w, h2.values, at, net)[1]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -244,7 +259,7 @@ def update(s: Arrays, work: Work, net: Layout, rules: Rules) -> float:
         a: Any = np.int64(seen.action)
         row = net.w3 + a * h2
         goal = seen.reward
-        if seen.terminated == 0:  # truncation is not an end: it bootstraps
+        if seen.terminated == 0:  # truncation is not an end, unless ``limit_ends``: it bootstraps
             goal += gamma * seen.value
         error = np.float32(dot(z2, at, w, row, h2) + w[net.b3 + a]) - goal
         if rules.huber:
@@ -331,7 +346,8 @@ def play(s: Arrays, work: Work, net: Layout, rules: Rules, log: AnyArray, episod
             solved = code > 0
             seen = s.replay[s.counters[WRITTEN] % rules.capacity]
             seen.board, seen.pos, seen.action, seen.reward = row, pos, action, reward
-            seen.after, seen.terminated, seen.stamp = after, solved, -1
+            seen.after, seen.stamp = after, -1
+            seen.terminated = solved or (rules.limit_ends and length + 1 >= rules.time_limit)
             s.counters[WRITTEN] += 1
             s.counters[STEP] += 1
             total += reward

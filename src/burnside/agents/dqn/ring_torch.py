@@ -56,6 +56,10 @@ class RingDQNTorch:
         shared = {member.arm == "equivariant" for member in members}
         if len(shared) != 1:
             raise InvalidParameter("a block holds one kind of network: put equivariant members in blocks of their own")
+        if config.double or config.limit_ends:
+            raise InvalidParameter(
+                "the torch learner for rings has neither double nor limit_ends: use the compiled one"
+            )
         self.config, self.spec, self.members = config, spec, list(members)
         self.recorder = Recorder(members, MORE)
         self.device = device or torch.device("cpu")

@@ -42,7 +42,7 @@ class Ring3D:
         if preset not in PRESETS:
             raise UnknownName("preset", preset, PRESETS)
         plan = PRESETS[preset]
-        return [cell for setting in plan.settings for cell in _cells(plan, setting)]
+        return [cell for each in (plan, *plan.also) for setting in each.settings for cell in _cells(each, setting)]
 
     def run_cell(self, cell: Cell, context: Context) -> Mapping[str, Any]:
         """Train the members of a cell, evaluating them on held-out boards on the way."""
