@@ -5,7 +5,8 @@
 heuristic, ``endgame`` knows the last turns by heart, and ``solver`` solves cubes with both (:func:`solve_cube`);
 ``result`` has what they give back. A heuristic is a function from states (uint8, one row each) to estimated distances,
 so a network, a table and a constant all do. Where it comes with a canonical form, states with the same form are taken
-for one; the moves that are returned always belong to the state that was given. Budgets are counts of nodes and moves, never seconds.
+for one; the moves that are returned always belong to the state that was given. Budgets are counts of nodes and moves,
+never seconds.
 
 It may import ``burnside.agents``, ``burnside.envs`` and what lies below; numba is loaded when a search first runs.
 """
