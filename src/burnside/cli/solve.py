@@ -103,15 +103,15 @@ class Solve:
         began = time.process_time()
         spec, _, _ = self._cube()
         method, search, name = self._searcher(spec)
-        states, turns = scramble(spec, self.seed, np.array(self.scramble), np.arange(count))
         lengths, failed = [], []
         with progress(f"solving {count} cubes by {method}") as update:
-            for k, state in enumerate(states):
+            for k in range(count):
+                (state,), (turns,) = scramble(spec, self.seed, np.array(self.scramble), k)
                 found, how = search(state)
                 if found.solved and bool(is_solved(spec, apply_moves(spec, state, list(found.moves)))):
                     lengths.append(len(found.moves))
                 else:
-                    failed.append(spec.format(turns[k]))
+                    failed.append(spec.format(turns))
                 note = f"{len(lengths)} solved" + (f", {np.mean(lengths):.1f} turns on average" if lengths else "")
                 update(k + 1, count, note)
         seconds = time.process_time() - began
