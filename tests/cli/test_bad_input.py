@@ -166,7 +166,7 @@ BAD = {
     "table cube --runs torn": "is damaged",
     "train nope": "Available subcommands: cube",
     "train cube --sides 3": "give 1 or 2",
-    "train cube --n 4 --slices --sides 2": "has no meaning",
+    "train cube --n 4 --slices --sides 2": "has no meaning here",
     "train cube --method davi --slices": "for --method walks",
     "train cube --rate nan": "learning_rate is nan",
     "train cube --walk 0": "walk is 0",

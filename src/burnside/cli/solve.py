@@ -65,8 +65,8 @@ class Solve:
     """Policy and beam: states kept in a layer."""
     depth: int | None = None
     """Policy, beam and greedy: moves after which they give up; default 60 for a policy, otherwise 40."""
-    endgame: int = 7
-    """Policy: the last turns are looked up in a table of this depth; 8 takes 2 seconds and 70 MB."""
+    endgame: int | None = None
+    """Policy: the last turns are looked up in a table of this depth; default 7 with 12 turns. 8 takes 2 s and 70 MB."""
     threads: int | None = None
     """Threads of the network; default 1 for a policy, otherwise those torch takes."""
     show: bool = False
@@ -147,6 +147,7 @@ class Solve:
     def _searcher(self, spec: CubeSpec) -> tuple[str, Callable[[AnyArray], tuple[SearchResult, str]], str]:
         """The method, the search itself, and what the network is called."""
         from burnside.search import AStarConfig, BeamConfig
+        from burnside.search.endgame import usual_depth
         from burnside.search.solver import SolverConfig, solve_cube
 
         # what is wrong is said whatever the method is
@@ -161,7 +162,8 @@ class Solve:
             method = self.method or "astar"
             return method, lambda state: _search(spec, state, method, heuristic, canonical, first, second), name
         network, name = policy
-        how = f"policy beam (width {settings.width << settings.effort}, endgame table of depth {self.endgame})"
+        table = usual_depth(network.world) if self.endgame is None else self.endgame
+        how = f"policy beam (width {settings.width << settings.effort}, endgame table of depth {table})"
         return "policy", lambda state: (solve_cube(network, state, settings), how), name
 
     def _policy(self, spec: CubeSpec) -> tuple[CubePolicy, str] | None:
