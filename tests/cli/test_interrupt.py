@@ -25,6 +25,7 @@ LONG = {
     "measure FrozenLake-v1 --fresh": r"measuring FrozenLake-v1: \d+ of 20",
     "measure slip-ring --n 20 --learner ucfh --fresh": r"measuring slip-ring\(n=20\): \d+ of 20",
     "measure slip-ring --n 40 --learner ucfh-literal --fresh": r"measuring slip-ring\(n=40\): \d+ of 20",
+    "solve --n 3 --scramble 100 --count 100000": r"solving 100000 cubes by policy: \d+ of 100000",
     "show slip-ring --n 150 --max-states 22500 --out orbits.svg": "drawing",
 }
 

@@ -73,6 +73,21 @@ def test_a_beam_that_fails_says_so(policy: CubePolicy) -> None:
     assert wider.evaluated > 3 * found.evaluated
 
 
+def test_the_recipe_serves_other_cubes() -> None:
+    two, four = CubeSpec(2), CubeSpec(4, "slices")
+    run = WalkRun(WalkConfig.preset("smoke", walk=14, states=51_200), two, Member(0, "equivariant"))
+    run.run()
+    states, _ = scramble(two, np.arange(5), 40)
+    for state, exact in zip(states, two_values(states), strict=True):
+        found = solve_cube(run.network(), state, SolverConfig(width=256))
+        assert found.length is not None and exact <= found.length <= exact + 4
+    policy = WalkRun(WalkConfig.preset("smoke"), four, Member(0, "equivariant")).network()
+    for state in scramble(four, np.arange(3), 4)[0]:
+        found = solve_cube(policy, state)
+        assert found.length is not None and found.length <= 4
+        assert bool(is_solved(four, apply_moves(four, state, list(found.moves))))
+
+
 def test_settings_are_checked() -> None:
     with pytest.raises(InvalidParameter, match="effort"):
         SolverConfig(effort=-1)

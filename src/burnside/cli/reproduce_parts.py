@@ -20,6 +20,7 @@ from burnside.errors import BurnsideError, UnknownName
 from burnside.experiments.registry import EXPERIMENTS
 from burnside.report.claims import ledger_section, load
 from burnside.report.cube import cube_part
+from burnside.report.cube_solver import cube_solver_part
 from burnside.report.mistakes import mistakes_part
 from burnside.report.page import Page, escape
 from burnside.report.planar import planar_part
@@ -86,6 +87,12 @@ PARTS: dict[str, Part] = {
         cube_part,
         _seconds(10, 100, 3_000, 5_000_000),
         EXPERIMENTS["cube"],
+    ),
+    "cube_solver": Part(
+        "Random cubes, solved: a small network, a minute of training, and what symmetry is worth to it",
+        cube_solver_part,
+        _seconds(10, 100, 12_000, 5_000_000),
+        EXPERIMENTS["cube_solver"],
     ),
     "planar": Part(
         "Continuous control in the plane: frames, demonstrations, fine-tuning (Thm. 3, Fig. 5 in small)",

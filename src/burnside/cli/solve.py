@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from burnside._types import AnyArray
     from burnside.agents.cube_walks import CubePolicy
     from burnside.envs.cube import CubeSpec
+    from burnside.search import AStarConfig, BeamConfig
     from burnside.search.puzzle import Heuristic
     from burnside.search.result import SearchResult
 
@@ -64,8 +65,8 @@ class Solve:
     """Policy and beam: states kept in a layer."""
     depth: int | None = None
     """Policy, beam and greedy: moves after which they give up; default 60 for a policy, otherwise 40."""
-    endgame: int = 7
-    """Policy: the last turns are looked up in a table of this depth; 8 takes 2 seconds and 70 MB."""
+    endgame: int | None = None
+    """Policy: the last turns are looked up in a table of this depth; default 7 with 12 turns. 8 takes 2 s and 70 MB."""
     threads: int | None = None
     """Threads of the network; default 1 for a policy, otherwise those torch takes."""
     show: bool = False
@@ -102,15 +103,15 @@ class Solve:
         began = time.process_time()
         spec, _, _ = self._cube()
         method, search, name = self._searcher(spec)
-        states, turns = scramble(spec, self.seed, np.array(self.scramble), np.arange(count))
         lengths, failed = [], []
         with progress(f"solving {count} cubes by {method}") as update:
-            for k, state in enumerate(states):
+            for k in range(count):
+                (state,), (turns,) = scramble(spec, self.seed, np.array(self.scramble), k)
                 found, how = search(state)
                 if found.solved and bool(is_solved(spec, apply_moves(spec, state, list(found.moves)))):
                     lengths.append(len(found.moves))
                 else:
-                    failed.append(spec.format(turns[k]))
+                    failed.append(spec.format(turns))
                 note = f"{len(lengths)} solved" + (f", {np.mean(lengths):.1f} turns on average" if lengths else "")
                 update(k + 1, count, note)
         seconds = time.process_time() - began
@@ -145,16 +146,24 @@ class Solve:
 
     def _searcher(self, spec: CubeSpec) -> tuple[str, Callable[[AnyArray], tuple[SearchResult, str]], str]:
         """The method, the search itself, and what the network is called."""
+        from burnside.search import AStarConfig, BeamConfig
+        from burnside.search.endgame import usual_depth
+        from burnside.search.solver import SolverConfig, solve_cube
+
+        # what is wrong is said whatever the method is
+        first = AStarConfig(weight=self.weight, batch=self.batch, cap=self.cap)
+        second = BeamConfig(width=self.width, depth=40 if self.depth is None else self.depth)
+        settings = SolverConfig(
+            self.width, self.effort, depth=60 if self.depth is None else self.depth, table=self.endgame
+        )
         policy = self._policy(spec)
         if policy is None:
             heuristic, canonical, name = self._heuristic(spec)
             method = self.method or "astar"
-            return method, lambda state: self._search(spec, state, method, heuristic, canonical), name
-        from burnside.search.solver import SolverConfig, solve_cube
-
+            return method, lambda state: _search(spec, state, method, heuristic, canonical, first, second), name
         network, name = policy
-        settings = SolverConfig(self.width, self.effort, depth=self.depth or 60, table=self.endgame)
-        how = f"policy beam (width {settings.width << settings.effort}, endgame table of depth {self.endgame})"
+        table = usual_depth(network.world) if self.endgame is None else self.endgame
+        how = f"policy beam (width {settings.width << settings.effort}, endgame table of depth {table})"
         return "policy", lambda state: (solve_cube(network, state, settings), how), name
 
     def _policy(self, spec: CubeSpec) -> tuple[CubePolicy, str] | None:
@@ -254,22 +263,6 @@ class Solve:
                 return lambda states: small(states[..., spec.essential]), None, f"{name}, arm {value.arm}"
         return value.value_fn, value.canonicalizer, f"{name}, arm {value.arm}"
 
-    def _search(
-        self, spec: CubeSpec, state: AnyArray, method: str, heuristic: Any, canonical: Any
-    ) -> tuple[SearchResult, str]:
-        """The result, and the method in words."""
-        from burnside.search import AStarConfig, BeamConfig, CubePuzzle, astar, beam, greedy
-
-        puzzle = CubePuzzle(spec)
-        if method == "astar":
-            settings = AStarConfig(weight=self.weight, batch=self.batch, cap=self.cap)
-            found = astar(puzzle, state, heuristic, settings, canonical=canonical)
-            return found, f"A* (weight {self.weight:g}, batch {self.batch}, cap {self.cap})"
-        if method == "beam":
-            wide = BeamConfig(width=self.width, depth=self.depth or 40)
-            return beam(puzzle, state, heuristic, wide, canonical=canonical)[0], f"beam search (width {self.width})"
-        return greedy(puzzle, state, heuristic, depth=self.depth or 40)[0], "greedy descent"
-
     def _print(
         self, spec: CubeSpec, state: AnyArray, found: SearchResult, how: str, name: str, made_by: str | None
     ) -> None:
@@ -300,6 +293,27 @@ class Solve:
         line(f"work: {found.generated} nodes in {found.seconds_total:.2f} s, {share:.0f} % of it in the heuristic")
         if self.show:
             _replay(spec, state, found.moves if found.solved else found.partial.moves if found.partial else ())
+
+
+def _search(
+    spec: CubeSpec,
+    state: AnyArray,
+    method: str,
+    heuristic: Any,
+    canonical: Any,
+    first: AStarConfig,
+    second: BeamConfig,
+) -> tuple[SearchResult, str]:
+    """The result with a value network, and the method in words."""
+    from burnside.search import CubePuzzle, astar, beam, greedy
+
+    puzzle = CubePuzzle(spec)
+    if method == "astar":
+        found = astar(puzzle, state, heuristic, first, canonical=canonical)
+        return found, f"A* (weight {first.weight:g}, batch {first.batch}, cap {first.cap})"
+    if method == "beam":
+        return beam(puzzle, state, heuristic, second, canonical=canonical)[0], f"beam search (width {second.width})"
+    return greedy(puzzle, state, heuristic, depth=second.depth)[0], "greedy descent"
 
 
 def _policy_file(spec: CubeSpec) -> str:

@@ -92,7 +92,7 @@ class TrainCube:
             raise InvalidParameter("a policy is trained on the CPU, where its first layer is compiled: leave --device")
         world = placements(spec)
         arm = self.arm or "equivariant"
-        both = world.has_inverse and arm in ("baseline", "equivariant")
+        both = world.has_inverse and len(world.goals) == 1 and arm in ("baseline", "equivariant")
         given = {
             "hidden": self.hidden,
             "blocks": self.blocks,

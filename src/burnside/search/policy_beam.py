@@ -18,7 +18,7 @@ from burnside._types import AnyArray
 from burnside.envs.cube.core import CubeSpec, apply_moves, as_array, is_solved
 from burnside.envs.cube.placements import CubePlacements
 from burnside.errors import InvalidParameter
-from burnside.search.endgame import Endgame, endgame, placement_words
+from burnside.search.endgame import Endgame, endgame, placement_words, usual_depth
 from burnside.search.result import GOAL, SearchResult, check_count
 
 __all__ = ["Policy", "PolicyBeamConfig", "policy_beam"]
@@ -34,7 +34,7 @@ class PolicyBeamConfig:
     Attributes:
         width: states kept in a layer.
         depth: layers after which it gives up.
-        table: depth of the endgame table; 0 has the goals only.
+        table: depth of the endgame table; 0 has the goals only, None is what the cube allows (7 with 12 turns).
 
     >>> PolicyBeamConfig(width=0)
     Traceback (most recent call last):
@@ -44,12 +44,12 @@ class PolicyBeamConfig:
 
     width: int = 1024
     depth: int = 60
-    table: int = 7
+    table: int | None = None
 
     def __post_init__(self) -> None:
         check_count("width", self.width)
         check_count("depth", self.depth)
-        if self.table != int(self.table) or self.table < 0:
+        if self.table is not None and (self.table != int(self.table) or self.table < 0):
             raise InvalidParameter(f"table must be a whole number from 0 on, got {self.table}")
 
 
@@ -61,7 +61,7 @@ class _Beam:
         self.moves = np.concatenate([world.on_turns, world.on_left_turns]) if sides == 2 else world.on_turns
         self.undo = np.concatenate([world.undo + k * world.spec.n_moves for k in range(sides)])
         self.words = placement_words(world)
-        self.ends: Endgame = endgame(world, config.table)
+        self.ends: Endgame = endgame(world, usual_depth(world) if config.table is None else config.table)
         self.seen = np.zeros(1 << 14, dtype=np.uint64)
         self.known = 0
         self.expanded = 0

@@ -29,7 +29,7 @@ class SolverConfig:
         effort: from 0 on; each more doubles the width, and so about the time.
         retries: how many times a beam that failed is made four times as wide.
         depth: layers after which a beam gives up.
-        table: depth of the endgame table.
+        table: depth of the endgame table; None is what the cube allows, 7 with 12 turns.
 
     >>> SolverConfig(effort=3).beams(inverse=True)
     [(8192, False), (8192, True)]
@@ -39,13 +39,15 @@ class SolverConfig:
     effort: int = 0
     retries: int = 3
     depth: int = 60
-    table: int = 7
+    table: int | None = None
 
     def __post_init__(self) -> None:
         check_count("width", self.width)
         check_count("depth", self.depth)
         for name in ("effort", "retries", "table"):
             value = getattr(self, name)
+            if value is None and name == "table":
+                continue
             if isinstance(value, bool) or value != int(value) or not 0 <= value <= 20:
                 raise InvalidParameter(f"{name} must be a whole number from 0 to 20, got {value}")
 

@@ -91,11 +91,11 @@ def check_cube_arm(config: WalkConfig, spec: CubeSpec, arm: str) -> None:
     >>> check_cube_arm(WalkConfig(sides=2), CubeSpec(4, "slices"), "equivariant")
     Traceback (most recent call last):
     ...
-    burnside.errors.InvalidParameter: equal centres are exchanged with these turns, so s⁻¹ has no meaning: use sides=1
+    burnside.errors.InvalidParameter: with several solved orientations s⁻¹ has no meaning here: use sides=1
     """
     check_arm(arm, ARMS)
-    if config.sides == 2 and spec.slices and spec.n > 2:
-        raise InvalidParameter("equal centres are exchanged with these turns, so s⁻¹ has no meaning: use sides=1")
+    if config.sides == 2 and (spec.slices or (spec.n == 2 and spec.goal != "fixed")):
+        raise InvalidParameter("with several solved orientations s⁻¹ has no meaning here: use sides=1")
     if config.sides == 2 and arm not in ("baseline", "equivariant"):
         raise InvalidParameter(f"sides=2 has the arms baseline and equivariant, not {arm!r}")
     if arm == "position" and spec.goal == "fixed" and (spec.n == 2 or spec.slices):

@@ -85,7 +85,7 @@ def needed(rows: Sequence[Mapping[str, Any]], arm: str) -> Times | None:
         level = reaches(np.log(budgets), [curves[seed][b] for b in budgets], NEEDED)
         times.append(math.exp(level.at))
         solved.append(level.bound != "at least")
-    return Times(tuple(sorted(curves)), tuple(times), tuple(solved))
+    return Times(tuple(sorted(curves)), np.array(times), np.array(solved))
 
 
 def _needed_rows(results: Results) -> list[dict[str, Any]]:

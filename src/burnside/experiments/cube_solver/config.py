@@ -96,7 +96,7 @@ PRESETS: dict[str, Plan] = {
     ),
     # two minutes of one core: what ``make reproduce`` shows; the study has the figures
     "laptop": Plan(
-        {"none": (_M,), "equivariant-48": (_M // 2, _M)},
+        {"none": (_M,), "equivariant-96": (_M, 2 * _M)},
         1,
         cubes=50,
     ),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from burnside._random import held_out
+from burnside._types import AnyArray
 from burnside.agents.common.members import Member
 from burnside.agents.common.training import Budget
 from burnside.agents.cube_walks.config import WalkConfig
@@ -20,8 +21,9 @@ from burnside.runs import Cell, Context
 
 if TYPE_CHECKING:
     from burnside.agents.cube_walks import CubePolicy
+    from burnside.search.result import SearchResult
 
-__all__ = ["EXPERIMENT", "CubeSolver", "try_cubes"]
+__all__ = ["EXPERIMENT", "CubeSolver", "cube", "try_cubes"]
 
 EXPERIMENT = "cube_solver"
 _SPEC = CubeSpec(3)
@@ -72,10 +74,23 @@ class CubeSolver:
             budget=settings.states,
         )
         network = run.network()
-        found = try_cubes(
-            network, int(config["cubes"]), int(config["turns"]), int(config["width"]), int(config["depth"])
-        )
-        return {"rows": [{"seed": seed, "weights": network.weights, "loss": run.loss, **found}]}
+        tried = try_cubes(network, config)
+        lengths = [len(each.moves) for each in tried if each.solved]
+        context.save("cubes", _lengths(seed, tried))
+        shown = next((k for k, each in enumerate(tried) if each.solved and each.moves), None)
+        if shown is not None:
+            turns = np.array(tried[shown].moves, dtype=np.int8)
+            context.save("solution", {"cube": np.full(len(turns), shown, dtype=np.int32), "turn": turns})
+        row = {
+            "seed": seed,
+            "weights": network.weights,
+            "loss": run.loss,
+            "solved": len(lengths),
+            "tried": len(tried),
+            "length": float(np.mean(lengths)) if lengths else None,
+            "evaluated": float(np.mean([each.evaluated for each in tried])),
+        }
+        return {"rows": [row]}
 
     def table(self, folder: Path, allow_missing: bool) -> list[dict[str, Any]]:
         """One row per setting, and one per arm with what it needs; see ``analysis.table``."""
@@ -107,17 +122,24 @@ def _cell(plan: Plan, kind: str, arm: str, seed: int, settings: WalkConfig) -> C
     )
 
 
-def try_cubes(network: CubePolicy, cubes: int, turns: int, width: int, depth: int) -> dict[str, Any]:
-    """How many random cubes a plain beam solves, and their mean length; the same cubes for every network."""
+def cube(turns: int, number: int) -> AnyArray:
+    """A random cube that networks are tried on, the same for all of them."""
+    states, _ = scramble(_SPEC, held_out(), turns, number)
+    return states[0]
+
+
+def try_cubes(network: CubePolicy, config: Mapping[str, Any]) -> list[SearchResult]:
+    """A plain beam, without a table of the endgame, on random cubes."""
     from burnside.search.policy_beam import PolicyBeamConfig, policy_beam
 
-    starts, _ = scramble(_SPEC, held_out(), turns, np.arange(cubes))
-    settings = PolicyBeamConfig(width, depth, table=0)
-    found = [policy_beam(network, start, settings) for start in starts]
-    lengths = [len(each.moves) for each in found if each.solved]
+    settings = PolicyBeamConfig(int(config["width"]), int(config["depth"]), table=0)
+    return [policy_beam(network, cube(int(config["turns"]), k), settings) for k in range(int(config["cubes"]))]
+
+
+def _lengths(seed: int, tried: Sequence[SearchResult]) -> dict[str, AnyArray]:
+    lengths = [len(each.moves) if each.solved else -1 for each in tried]
     return {
-        "solved": len(lengths),
-        "tried": cubes,
-        "length": float(np.mean(lengths)) if lengths else None,
-        "evaluated": float(np.mean([each.evaluated for each in found])),
+        "seed": np.full(len(tried), seed, dtype=np.int32),
+        "cube": np.arange(len(tried), dtype=np.int32),
+        "length": np.array(lengths, dtype=np.int16),
     }
