@@ -14,13 +14,14 @@ from burnside._types import FloatArray, IntArray
 from burnside.envs.planar import PlanarSpec, observe
 from burnside.envs.planar.core import PlanarState
 from burnside.envs.planar.expert import demonstrate
+from burnside.experiments import savings
 from burnside.experiments.planar.config import ARMS
 from burnside.runs import Results, read_results
 from burnside.stats import mean_interval, rate_over_seeds
 from burnside.stats.censored import Times
 from burnside.stats.intervals import Interval, mean_band
 from burnside.stats.ratios import Ratio, ratio_columns, times_ratio
-from burnside.stats.scaling import Crossing, crossing, reaches
+from burnside.stats.scaling import Crossing
 from burnside.theory import covering
 
 __all__ = ["Curve", "Extent", "cover_rows", "extent", "finetune_curves", "ratios", "saving", "table", "times"]
@@ -128,25 +129,11 @@ def _successes(results: Results, task: str, arm: str) -> dict[int, dict[int, flo
 
 
 def saving(results: Results, task: str, demos: int, arm: str) -> Crossing | None:
-    """How many times as many demonstrations the world frame needs for an arm's success with ``demos``.
-
-    The world's success is interpolated on the logarithm of the number of demonstrations. The bound is "at least" if the
-    world never got as far, "at most" if it was further with its fewest. Limits are over the seeds that all have;
-    without such seeds there are none.
-    """
-    world, own = _successes(results, task, "world"), _successes(results, task, arm).get(demos)
-    if arm == "world" or own is None or len(world) < 2:
+    """How many times as many demonstrations the world frame needs for an arm's success with ``demos``."""
+    own = _successes(results, task, arm).get(demos)
+    if arm == "world" or own is None:
         return None
-    counts = np.log(list(world))
-    seeds = sorted(set(own).intersection(*world.values()))
-    if seeds:
-        found = crossing(counts, [[world[n][s] for n in world] for s in seeds], [own[s] for s in seeds])
-    else:
-        means = [float(np.mean(list(by_seed.values()))) for by_seed in world.values()]
-        at, bound = reaches(counts, means, float(np.mean(list(own.values()))))
-        found = Crossing(at, None, None, bound)
-    low, high = (None if place is None else math.exp(place) / demos for place in (found.low, found.high))
-    return Crossing(math.exp(found.at) / demos, low, high, found.bound)
+    return savings.saving(_successes(results, task, "world"), own, demos)
 
 
 def _finetune_row(results: Results, task: str, arm: str, demos: int) -> dict[str, Any]:
