@@ -1,4 +1,4 @@
-"""The moved cell: canonical frames do not notice it, the world's does; features, rewards and demonstrations beside it."""
+"""The moved cell: only the world's frame notices it; features, rewards and demonstrations of the fair comparison."""
 
 from pathlib import Path
 from typing import Any
