@@ -31,7 +31,8 @@ _EMPTY: dict[str, Any] = dict.fromkeys(
         "kind", "task", "arm", "shift", "turn", "demos", "seeds", "solved", "restricted_mean", "restricted_low",
         "restricted_high", "median", "budget", "ratio", "ratio_low", "ratio_high", "ratio_bound", "success_mean",
         "success_low", "success_high", "before_mean", "before_low", "before_high", "gain_mean", "gain_low", "gain_high",
-        "saving", "saving_low", "saving_high", "saving_bound", "env_steps",
+        "saving", "saving_low", "saving_high", "saving_bound", "env_steps", "variant", "gain_gap",
+        "gain_gap_low", "gain_gap_high",
     ]
 )  # fmt: skip
 
@@ -51,13 +52,15 @@ def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
     *ppo*: ``restricted_mean`` and ``median`` of the episodes to 90 % success, and ``ratio``, so many times as many as
     in the robot's frame (geometric means; a bound where runs are censored). *imitation*: success, and ``saving``, so
     many times fewer demonstrations than the world frame needs for it. *finetune*: success before and after, and the
-    gain, run by run. Rates have Wilson's intervals with seeds as the unit, gains Student's.
+    gain, run by run. *ablation*: the same with one change taken back (``variant``), and ``gain_gap``, its gain minus
+    that of the same seed with all of them. Rates have Wilson's intervals with seeds as the unit, gains Student's.
     """
     results = read_results(folder, allow_missing=allow_missing)
     return [
         *(_ppo_row(results, *key) for key in _settings(results, "ppo", "task", "shift", "turn", "arm")),
         *(_imitation_row(results, *key) for key in _settings(results, "imitation", "task", "demos", "arm")),
         *(_finetune_row(results, *key) for key in _settings(results, "finetune", "task", "arm", "demos")),
+        *(_ablation_row(results, *key) for key in _settings(results, "ablation", "task", "arm", "demos", "variant")),
     ]
 
 
@@ -136,13 +139,29 @@ def saving(results: Results, task: str, demos: int, arm: str) -> Crossing | None
     return savings.saving(_successes(results, task, "world"), own, demos)
 
 
-def _finetune_row(results: Results, task: str, arm: str, demos: int) -> dict[str, Any]:
-    rows = _of(results, kind="finetune", task=task, arm=arm, demos=demos)
+def _gains(rows: list[dict[str, Any]]) -> dict[int, float]:
+    return {int(row["seed"]): float(row["after"] - row["before"]) for row in rows}
+
+
+def _ablation_row(results: Results, task: str, arm: str, demos: int, variant: str) -> dict[str, Any]:
+    row = _finetune_row(results, task, arm, demos, kind="ablation", variant=variant)
+    mine = _gains(_of(results, kind="ablation", task=task, arm=arm, demos=demos, variant=variant))
+    whole = _gains(_of(results, kind="finetune", task=task, arm=arm, demos=demos))
+    both = sorted(set(mine) & set(whole))
+    if not both:
+        return row
+    gap = mean_interval({seed: mine[seed] - whole[seed] for seed in both})
+    return row | {"gain_gap": gap.value, "gain_gap_low": gap.low, "gain_gap_high": gap.high}
+
+
+def _finetune_row(results: Results, task: str, arm: str, demos: int, **which: str) -> dict[str, Any]:
+    which = {"kind": "finetune", **which}
+    rows = _of(results, task=task, arm=arm, demos=demos, **which)
     first = rows[0]
-    own = {"kind": "finetune", "task": task, "arm": arm, "shift": first["shift"], "turn": first["turn"]}
+    own = {**which, "task": task, "arm": arm, "shift": first["shift"], "turn": first["turn"]}
     row = _EMPTY | own | {"demos": demos, "seeds": len(rows), "env_steps": int(np.mean([r["env_steps"] for r in rows]))}
     row |= _rate("success", rows, "after") | _rate("before", rows, "before")
-    return row | _columns("gain", mean_interval({int(r["seed"]): float(r["after"] - r["before"]) for r in rows}))
+    return row | _columns("gain", mean_interval(_gains(rows)))
 
 
 @dataclass(frozen=True)
