@@ -60,6 +60,9 @@ def test_the_experiment_runs_resumes_and_is_drawn(demos: Path) -> None:
     assert rows[0]["success_high"] is None, "one seed has no interval"
     assert [c.env_steps[0] for c in finetune_curves(read_results(whole))] == [0, 0, 0, 0]
 
+    rollouts = read_results(whole).table("rollouts")
+    assert (rollouts["explained_variance"] <= 1).all() and set(rollouts["success"]) <= {0.0, 1.0, 0.5}
+
     class Dies(Robot):
         def run_cell(self, cell: Cell, context: Context) -> Mapping[str, Any]:
             keep, stages = context.checkpoint, []

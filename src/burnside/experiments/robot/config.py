@@ -419,6 +419,8 @@ class Part:
         pays: reward of PPO.
         variant: a name for other settings of PPO, see :data:`VARIANTS`.
         updates: of imitation; default the preset's.
+        kind: of the cells, so that a part of a study can be run: ``pipeline`` (the first study), ``frames`` (the
+            comparison of frames) or ``tuning`` (what moves PPO).
     """
 
     task: str
@@ -435,6 +437,7 @@ class Part:
     pays: str = "sparse"
     variant: str = ""
     updates: int | None = None
+    kind: str = "pipeline"
 
 
 #: Other settings of PPO: fields of the policy, fields of the agent.
@@ -507,7 +510,7 @@ _RECOVERY = 0.03
 
 
 def _fair(task: str, arms: tuple[str, ...], demos: tuple[int, ...], seeds: int, **more: Any) -> Part:
-    return Part(task, arms, demos, seeds, features="relations", **more)
+    return Part(task, arms, demos, seeds, features="relations", **{"kind": "frames", **more})
 
 
 # The comparison of frames. The arms that a moved cell does not change are run where it stands still, and one cell far
@@ -527,17 +530,17 @@ _FRAMES: tuple[Part, ...] = (
     _fair(_NUT, ("world", "augmented"), (150,), 5, spread=_FAR),
 )
 # Whether PPO moves: it begins where imitation in the world's frame succeeds about a third of the time.
-_START: dict[str, Any] = {"mishaps": _RECOVERY, "spread": STILL}
+_START: dict[str, Any] = {"kind": "tuning", "finetune": "always", "mishaps": _RECOVERY}
 _PILOT: tuple[Part, ...] = (
-    _fair(_TWO, ("world",), (15,), 1, finetune="always", **_START, pays="staged"),
-    _fair(_TWO, ("world",), (15,), 1, finetune="always", **_START),
+    _fair(_TWO, ("world",), (15,), 1, **_START, pays="staged"),
+    _fair(_TWO, ("world",), (15,), 1, **_START),
 )
 
 PRESETS: dict[str, tuple[Part, ...]] = {
     "smoke": (
         Part(_STACK, ("world", "gripper"), (2,), 1, "always"),
         Part(_NUT, ("gripper",), (2,), 1, "gate"),
-        _fair(_TWO, ("world", "base"), (2,), 1, finetune="always", spread=_FAR, mishaps=_RECOVERY, pays="staged"),
+        _fair(_TWO, ("world", "base"), (2,), 1, **_START, spread=_FAR, pays="staged"),
         _fair(_TWO, ("augmented",), (2,), 1, spread=_FAR, mishaps=_RECOVERY),
     ),
     "laptop": (

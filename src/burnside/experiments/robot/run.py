@@ -44,7 +44,7 @@ class Robot:
         if preset not in PRESETS:
             raise UnknownName("preset", preset, PRESETS)
         return [
-            _cell(part_recipe(preset, part, arm, demos), seed, part.finetune)
+            _cell(part_recipe(preset, part, arm, demos), seed, part.finetune, kind=part.kind)
             for part in PRESETS[preset]
             for seed in range(part.first, part.first + part.seeds)
             for demos in part.demos
@@ -140,19 +140,21 @@ class OneRun(Robot):
         save_policy(policy, context.folder / POLICY)
 
 
-def _cell(found: Recipe, seed: int, finetune: str, more: Mapping[str, Any] | None = None) -> Cell:
+def _cell(
+    found: Recipe, seed: int, finetune: str, more: Mapping[str, Any] | None = None, kind: str = "pipeline"
+) -> Cell:
     tuned = finetune != "no"
     seen = {"state": "", "cloud": ", clouds", "tokens": ", tokens"}[found.observation]
     then = f", then PPO {found.variant}".rstrip() if tuned else ""
     placed = f", cell ± {found.shift:g} m {found.turn:g}°" if found.shift or found.turn else ""
-    kind = "" if found.features == "poses" else f", {found.features}{' and mishaps' if found.mishaps else ''}"
+    state = "" if found.features == "poses" else f", {found.features}{' and mishaps' if found.mishaps else ''}"
     speed = _SECONDS_PER_STEP * (0.4 if found.substeps != 25 else 1.0)
     test = speed * found.scenes * find_task(found.task).limit
     return Cell(
         EXPERIMENT,
-        {"kind": "pipeline", "finetune": finetune, **found.to_json(), **(more or {})},
+        {"kind": kind, "finetune": finetune, **found.to_json(), **(more or {})},
         (seed,),
-        label=f"{found.task} {found.arm}, {found.demos} demonstrations{kind}{placed}{then}{seen}, seed {seed}",
+        label=f"{found.task} {found.arm}, {found.demos} demonstrations{state}{placed}{then}{seen}, seed {seed}",
         cost=(0.01 if found.policy.width <= 256 else 0.03) * found.imitation["steps"]
         + test
         + tuned * 1.4 * speed * found.agent.budget,
@@ -161,7 +163,7 @@ def _cell(found: Recipe, seed: int, finetune: str, more: Mapping[str, Any] | Non
 
 def _row(context: Context, run: Pipeline, trained: Trained, scenes: int) -> dict[str, Any]:
     """The row of a cell; the tests and the training episodes of fine-tuning are tables of their own."""
-    from burnside.experiments.imitate_finetune import gate_says, training_curve
+    from burnside.experiments.imitate_finetune import gate_says, rollout_table, training_curve
 
     row: dict[str, Any] = {"seed": run.seed, "scenes": scenes, "successes": trained.before, "loss": trained.loss}
     row |= {"gate": gate_says(trained.before / scenes) is None, "after": None, "env_steps": None, "training": None}
@@ -171,6 +173,8 @@ def _row(context: Context, run: Pipeline, trained: Trained, scenes: int) -> dict
     ended = trained.learner.recorder.rows[0]
     training = training_curve(ended)
     context.save("training", {"seed": np.full(len(training["success"]), run.seed, dtype=np.int32), **training})
+    rollouts = rollout_table(trained.learner)
+    context.save("rollouts", {"seed": np.full(len(rollouts["success"]), run.seed, dtype=np.int32), **rollouts})
     last = ended[-len(ended) // 4 :] if ended else []
     row |= {"after": trained.after, "env_steps": int(trained.learner.spent)}
     row["training"] = float(np.mean([episode[2] for episode in last])) if last else None
