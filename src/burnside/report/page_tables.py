@@ -245,11 +245,11 @@ def _planar_finetune() -> str:
 
 
 def _robot_imitation(observations: Sequence[str]) -> str:
-    names = {"stack-three": "stack-three", "nut-assembly": "nut assembly"}
+    names = {"stack-two": "stack-two", "stack-three": "stack-three", "nut-assembly": "nut assembly"}
     sees = {"state": "poses", "cloud": "clouds", "tokens": "poses, clouds' network"}
     lines, last = [], None
     for row in _rows("robot"):
-        if row["kind"] != "imitation" or row["observation"] not in observations:
+        if row["kind"] != "imitation" or row["observation"] not in observations or row["features"] != "poses":
             continue
         task = f"{names[row['task']]}, {sees[row['observation']]}"
         gap = (None if row[key] is None else 100 * row[key] for key in ("gap", "gap_low", "gap_high"))
@@ -283,7 +283,7 @@ def _robot_poses() -> str:
 @block("robot-finetune")
 def _robot_finetune() -> str:
     sees = {"state": "poses", "cloud": "clouds"}
-    rows = [row for row in _rows("robot") if row["kind"] == "finetune"]
+    rows = [row for row in _rows("robot") if row["kind"] == "finetune" and row["features"] == "poses"]
     return markdown(
         ["fine-tuning", "from", "frame", "steps", "seeds", "before", "after", "gain, points"],
         [
