@@ -162,9 +162,7 @@ def test_data_refute_what_is_wrong():
     assert mirror in [entry.generators for entry in wrong.refuted]
 
 
-@pytest.mark.parametrize(
-    "arguments", [[], ["nothing"], ["CartPole-v1", "--steps", "3"], ["--data", "missing.parquet"]]
-)
+@pytest.mark.parametrize("arguments", [[], ["nothing"], ["CartPole-v1", "--steps", "3"], ["--data", "missing.parquet"]])
 def test_bad_input(arguments, capsys):
     assert main(["discover", *arguments]) == 2
     assert "Traceback" not in capsys.readouterr().err
