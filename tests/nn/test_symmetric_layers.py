@@ -11,7 +11,17 @@ from burnside.groups import Action, Group
 from burnside.nn import EquivariantLinear, GroupAverage, OrbitLinear
 from burnside.nn.commutant import RelaxedLinear, commutant, equivariant_mlp, regular
 from burnside.nn.tensor_action import action_on
-from burnside.symmetry import EnvSymmetry, Image, Labels, MultiLabels, Rotation, Shift, SignedPermutation, Stack, Trivial
+from burnside.symmetry import (
+    EnvSymmetry,
+    Image,
+    Labels,
+    MultiLabels,
+    Rotation,
+    Shift,
+    SignedPermutation,
+    Stack,
+    Trivial,
+)
 from burnside.symmetry.affine import affine
 from burnside.symmetry.concrete import finite, flat_maps, represented
 

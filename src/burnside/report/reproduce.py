@@ -25,6 +25,7 @@ from burnside.report.planar import planar_part
 from burnside.report.ring1d import ring1d_part
 from burnside.report.ring3d import ring3d_part
 from burnside.report.robot import has_simulator, robot_part
+from burnside.report.savings import atlas_part
 from burnside.report.theory import theory_part
 
 __all__ = ["PARTS", "Part", "Preset", "Reproduced", "Resources", "reproduce"]
@@ -72,6 +73,12 @@ PARTS: dict[str, Part] = {
         {"smoke": 30, "laptop": 60, "study": 4_000, "paper": 5_000_000},
         experiment="robot",
         possible=has_simulator,
+    ),
+    "atlas": Part(
+        "Environments people use: what symmetry saves deep learners, with controls",
+        atlas_part,
+        {"smoke": 20, "laptop": 170, "study": 24_000, "paper": 24_000},
+        experiment="atlas",
     ),
 }
 
