@@ -27,6 +27,7 @@ from burnside.report.planar import planar_part
 from burnside.report.ring1d import ring1d_part
 from burnside.report.ring3d import ring3d_part
 from burnside.report.robot import has_simulator, robot_part
+from burnside.report.savings import atlas_part
 from burnside.report.theory import theory_part
 from burnside.runs import sweep
 from burnside.runs.job import DeviceName, EngineName, Job, PresetName
@@ -106,6 +107,12 @@ PARTS: dict[str, Part] = {
         _seconds(30, 60, 4_000, 5_000_000),
         EXPERIMENTS["robot"],
         has_simulator,
+    ),
+    "atlas": Part(
+        "Environments people use: what symmetry saves deep learners, with controls",
+        atlas_part,
+        {"smoke": 20, "laptop": 170, "study": 24_000, "paper": 24_000},
+        experiment="atlas",
     ),
 }
 

@@ -37,5 +37,7 @@ def refuted_placebo(make: Callable[[], Any], symmetry: FlatSymmetry, seed: int =
         if verdict == "refuted":
             return found, verdict
         first = first or (found, verdict)
+        if verdict != "holds" and attempt:
+            break  # the next one could not be decided either
     assert first is not None
     return first
