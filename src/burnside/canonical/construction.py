@@ -116,8 +116,8 @@ def copy_of(env: Any) -> Any:
         except Exception:
             pass
     raise InvalidParameter(
-        f"{env} can neither be copied nor made anew, and a check would disturb it: call check_symmetry on another one, "
-        "and leave check=True away"
+        f"{env} can neither be copied nor made again, and a check would disturb it: call check_symmetry on another "
+        "one, and leave out check=True"
     )
 
 

@@ -59,8 +59,8 @@ class PolicyVerdict:
 
     @property
     def ok(self) -> bool:
-        """Equivariant, under a symmetry that was not refuted."""
-        return self.equivariant and (self.declaration is None or self.declaration.verdict != "refuted")
+        """Equivariant, under a symmetry that holds in the environment, if one was given."""
+        return self.equivariant and (self.declaration is None or self.declaration.verdict == "holds")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -355,6 +355,8 @@ def _measured(
         notes.append("the policy says the same everywhere, so its equivariance says nothing about its quality")
     if asked.only_labels:
         notes.append("the policy says labels only: where two actions are equally good, a difference means nothing")
+    if declaration is not None and declaration.verdict == "inconclusive":
+        notes.append(f"whether the symmetry holds could not be decided; what would decide it: {declaration.advice}")
     if declaration is None:
         notes.append("the symmetry itself was not checked: a wrong one can agree with a policy; give an environment")
     return PolicyVerdict(equivariant, deviation, rows, worst, fixed.to_dict(), declaration, len(said), notes)

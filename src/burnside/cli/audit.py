@@ -33,7 +33,7 @@ class Audit(SymmetryOptions):
     delta: float = 0.1
     """Confidence δ of the bounds."""
     trust: bool = False
-    """Go on with a symmetry that does not hold: the group-averaged MDP is audited, and everything says so."""
+    """Continue with a symmetry that does not hold: the group-averaged MDP is audited, and every output says so."""
     depth: int | None = None
     """Cube: count states and classes up to this depth; default 5, and 6 for --n 2. The same as --param depth=…"""
     slices: bool = False

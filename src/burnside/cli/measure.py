@@ -1,31 +1,64 @@
-"""``burnside measure``: mistakes of a learner on M against the same learner on M̄."""
+"""``burnside measure``: mistakes of a learner on M and on M̄, or steps of a deep learner with and without a symmetry."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from burnside.cli.console import output, print_json, progress, styled, table
+from burnside.cli.measure_env import DEEP, check_words, is_deep, measure_env
 from burnside.cli.models import SymmetryOptions
-from burnside.errors import InvalidParameter
+from burnside.errors import InvalidParameter, UnknownName
 from burnside.experiments.mistakes.run import RunArchive, model_settings
 from burnside.learning import Comparison, compare
 from burnside.learning.learners import practical
 from burnside.learning.run import check_delta, check_eps
 from burnside.mdp import Symmetry, TabularMDP
 from burnside.report.tables import number
+from burnside.runs.job import EngineName
 
 __all__ = ["Measure"]
+
+TabularName = Literal["ubev", "ucbvi", "ucfh", "ucfh-literal"]
+TABULAR = ("ubev", "ucbvi", "ucfh", "ucfh-literal")
 
 
 @dataclass(frozen=True)
 class Measure(SymmetryOptions):
-    """Measure sample complexity: ε-suboptimal episodes of a learner on M and on its quotient."""
+    """Measure what a symmetry saves.
 
-    learner: Literal["ubev", "ucbvi", "ucfh", "ucfh-literal"] = "ubev"
-    """The learner; ucfh-literal has the published constants, with the episodes of a phase sampled in bulk."""
+    Of a finite model: ε-suboptimal episodes of a tabular learner on M and on its quotient. Of an environment, with a
+    deep learner: how many times fewer steps it needs to a sustained threshold, with controls: another fundamental
+    domain, the domain's indicator as a feature, and a placebo symmetry that does not hold.
+    """
+
+    learner: str = "ubev"
+    """Tables: ubev, ucbvi, ucfh, ucfh-literal (published constants, the episodes of a phase in bulk). Environments:
+    ppo, dqn, sac, sb3:PPO, sb3:SAC, sb3:DQN, or module:function(env, arm, symmetry, seed)."""
+    arms: str = "baseline,canonical,augment,averaging"
+    """Environments: what is done with the symmetry; also augment-random, equivariant, mirror-loss, relaxed."""
+    controls: str = "domain,feature,placebo"
+    """Environments: controls, or none."""
+    steps: int | None = None
+    """Environments: environment steps of a run; default the study's, else 200000."""
+    threshold: float | None = None
+    """Environments: the score to be reached; default: 80 % of the way from random to best known."""
+    every: int | None = None
+    """Environments: steps between evaluations; default the study's, else a sixtieth of the budget."""
+    episodes: int = 10
+    """Environments: episodes of an evaluation."""
+    setting: tuple[str, ...] = ()
+    """Environments: settings of the learner, as name=value."""
+    tune: int = 0
+    """Environments: tune baseline, arms and controls equally, by trying this many settings of each."""
+    engine: EngineName = "local"
+    """Environments: processes of this machine, a Ray cluster, or Slurm."""
+    option: tuple[str, ...] = ()
+    """Environments: options of the engine as KEY=VALUE."""
+    track: bool = False
+    """Environments: also write the logs for TensorBoard."""
     eps: float = 0.1
     """Accuracy ε as a fraction of R*; below 1, unless there are negative rewards."""
     absolute: bool = False
@@ -51,6 +84,11 @@ class Measure(SymmetryOptions):
 
     def run(self) -> int:
         """Run the command."""
+        if is_deep(self.learner):
+            check_words(self)
+            return measure_env(self)
+        if self.learner not in TABULAR:
+            raise UnknownName("learner", self.learner, (*TABULAR, *DEEP))
         check_eps(self.eps), check_delta(self.delta)  # before a run is named by them
         model = self.load_model()
         symmetry = self.load_symmetry(model)
@@ -74,7 +112,7 @@ class Measure(SymmetryOptions):
             found = compare(
                 model,
                 symmetry,
-                self.learner,
+                cast("TabularName", self.learner),
                 self.eps,
                 self.delta,
                 seeds=self.seeds,

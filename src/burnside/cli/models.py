@@ -56,15 +56,15 @@ class ModelOptions:
     model: Annotated[str, tyro.conf.Positional]
     """A name of the zoo (see 'burnside zoo'), module:factory, a .json or .npz file, or a Gymnasium toy-text id."""
     n: int | None = None
-    """Size of the model, where it has one."""
+    """Size of the model, if it has one."""
     d: int | None = None
-    """Dimensions of the model, where it has them."""
+    """Number of dimensions of the model, if it can be chosen."""
     horizon: int | None = None
-    """Horizon H; default the model's own."""
+    """Horizon H; default: the model's own."""
     param: tuple[str, ...] = ()
     """Further parameters of the model, as name=value; for a Gymnasium id, arguments of its constructor."""
     terminal_actions: bool = False
-    """Gymnasium ids only: count the actions that the table lists for terminal states, where none is ever taken."""
+    """Gymnasium ids only: count the actions that the table lists for terminal states, although none is ever taken."""
 
     def load_model(self) -> TabularMDP | GraphMDP:
         """The model that the options name, for commands that need a table or a graph."""
@@ -141,7 +141,7 @@ class SymmetryOptions(ModelOptions):
     """Which model and which symmetry."""
 
     symmetry: str | None = field(default=None)
-    """A declared symmetry of the model, 'discover', or module:obj; default the declared one, else 'discover'."""
+    """A declared symmetry of the model, 'discover', or module:obj; default: the first declared one, or 'discover'."""
 
     def load_symmetry(self, model: Model) -> Any:
         """The symmetry that the options name."""

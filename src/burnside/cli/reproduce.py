@@ -22,17 +22,17 @@ class Reproduce:
     preset: PresetName = "laptop"
     """How much to run: smoke (seconds), laptop (minutes), study (hours), paper (the paper's full scale)."""
     only: str = ""
-    """Parts to run, separated by commas; default all."""
+    """Parts to run, separated by commas; default: all."""
     out: Path = Path("report")
     """Folder of the report."""
     engine: EngineName = "local"
-    """Where sweeps run: processes of this machine, a Ray cluster, or Slurm."""
+    """Where sweeps run: processes on this machine, a Ray cluster, or Slurm."""
     device: DeviceName = "auto"
-    """auto takes CUDA if there is one."""
+    """Where networks run; auto uses CUDA if it is available."""
     workers: int = 2
     """Cells that run at the same time; 0: in this process, one after the other."""
     threads: int = 1
-    """Threads of one cell."""
+    """Threads per cell."""
     option: tuple[str, ...] = ()
     """Options of the engine as KEY=VALUE; see 'burnside sweep --help'."""
 

@@ -87,6 +87,21 @@ class GymnasiumBatch:
     def _flat(self, x: Any) -> AnyArray:
         return np.asarray(gym.spaces.flatten(self._seen, x), dtype=np.float32)
 
+    @property
+    def example(self) -> Any:
+        """A copy of the environment, to be asked but not to be stepped."""
+        if not self._free:
+            self._free.append(self._make())
+        return self._free[0]
+
+    def structured(self, flat: AnyArray) -> Any:
+        """Rows as observations with their own shapes, all rows at once; the inverse of :meth:`flat`."""
+        return _unflatten(self._seen, np.asarray(flat))
+
+    def flat(self, seen: Any) -> AnyArray:
+        """Observations with leading rows as flat rows."""
+        return _flatten(self._seen, seen)
+
     def as_rows(self, x: Any) -> tuple[AnyArray, bool]:
         """One observation, or a batch of arrays, as flat rows; and whether it was one."""
         if isinstance(self._seen, gym.spaces.Box) and np.shape(x)[1:] == self._seen.shape:
@@ -167,6 +182,29 @@ class GymnasiumBatch:
                     self._free.append(self._live.pop(key).env)
         after = {**state, "seen": seen, "history": history, "t": t}
         return BatchStep(after, reward, terminated, truncated, success)
+
+
+def _unflatten(space: Any, rows: AnyArray) -> Any:
+    """Flat rows as points of a space, with the rows as leading axis; numbers of a Discrete space are one-hot."""
+    if isinstance(space, gym.spaces.Box):
+        return rows.reshape(len(rows), *space.shape)
+    if isinstance(space, gym.spaces.Discrete):
+        return rows.argmax(axis=1) + int(space.start)
+    if isinstance(space, gym.spaces.Dict):
+        parts = np.split(rows, np.cumsum([gym.spaces.flatdim(part) for part in space.values()])[:-1], axis=1)
+        return {key: _unflatten(part, own) for (key, part), own in zip(space.items(), parts, strict=True)}
+    if isinstance(space, gym.spaces.MultiBinary):
+        return rows.reshape(len(rows), *space.shape)
+    raise InvalidParameter(f"observations in {space} have no symmetry on flat rows: use Box, Discrete or Dict of these")
+
+
+def _flatten(space: Any, seen: Any) -> AnyArray:
+    if isinstance(space, gym.spaces.Dict):
+        return np.concatenate([_flatten(part, seen[key]) for key, part in space.items()], axis=1)
+    found = np.asarray(seen)
+    if isinstance(space, gym.spaces.Discrete):
+        return np.eye(int(space.n), dtype=np.float32)[found - int(space.start)]
+    return found.reshape(len(found), -1)
 
 
 def _native(env: Any) -> BatchedEnv | None:

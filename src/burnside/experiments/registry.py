@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from burnside.experiments.atlas import Atlas
 from burnside.experiments.cube import Cube
 from burnside.experiments.cube_solver import CubeSolver
 from burnside.experiments.mistakes import Mistakes
@@ -21,4 +22,5 @@ EXPERIMENTS: dict[str, Experiment] = {
     "cube_solver": CubeSolver(),
     "planar": Planar(),
     "robot": Robot(),
+    "atlas": Atlas(),
 }

@@ -206,7 +206,7 @@ def _kernel(source: Path, arrays: dict[str, Any]) -> sp.csr_matrix:
         kernel = sp.csr_matrix((data, indices, indptr), shape=(n_pairs, n_states))
         kernel.check_format(full_check=True)
     except (ValueError, TypeError) as error:
-        raise UnreadableFile(f"{source.name} holds no valid CSR kernel: {error}") from None
+        raise UnreadableFile(f"{source.name} does not hold a valid CSR kernel: {error}") from None
     return kernel
 
 
@@ -281,14 +281,14 @@ def _names(given: Any, what: str, most: int) -> list[str]:
 
 
 class _Number:
-    """Reads the numbers of a JSON file: a ValueError names the pair whose entry is none, or names no state."""
+    """Reads the numbers of a JSON file: a ValueError names the pair whose entry is not a number or not a state."""
 
     def __init__(self, states: Any, initial: Any) -> None:
         self.names = _names(states, "states", LARGEST_TEXT) if isinstance(states, list) else None
         found = len(states) if isinstance(states, list) else whole(states)
         if found is None or found < 1:
             raise ValueError(f'"states" must be a list of names or their number, at least 1, got {states!r:.40}')
-        if isinstance(initial, list) and len(initial) != found:  # before arrays are made for so many states
+        if isinstance(initial, list) and len(initial) != found:  # before arrays of that size are made
             raise ValueError(f'there are {found} states, but "initial" has {len(initial)} entries: give one for each')
         self.n_states = found
 

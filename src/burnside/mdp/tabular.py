@@ -430,7 +430,7 @@ def _rewards(R: ArrayLike, H: int, n_pairs: int) -> FloatArray:
             f"R must have shape ({n_pairs},) or, if rewards depend on time, ({H}, {n_pairs}); got {array.shape}"
         )
     largest = float(np.abs(array).max(initial=0.0))
-    if not np.isfinite(2.0 * H * largest):  # the difference of two returns would be no number
+    if not np.isfinite(2.0 * H * largest):  # the difference of two returns would not be a number
         raise InvalidModel(f"rewards of up to {largest:g} over a horizon of {H} overflow: scale them down")
     return array
 

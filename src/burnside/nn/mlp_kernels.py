@@ -19,7 +19,18 @@ from numba.extending import intrinsic
 from burnside._types import AnyArray
 from burnside.nn.mlp import COLUMNS, ROWS, Net
 
-__all__ = ["BATCH_ROWS", "Scratch", "adam", "backward", "forward", "outputs", "pick", "scratch", "transpose"]
+__all__ = [
+    "BATCH_ROWS",
+    "Scratch",
+    "adam",
+    "backward",
+    "forward",
+    "input_slopes",
+    "outputs",
+    "pick",
+    "scratch",
+    "transpose",
+]
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 #: Rows worked on at a time: their activations stay in the second cache.
@@ -371,3 +382,28 @@ def adam(w: AnyArray, m: AnyArray, v: AnyArray, g: AnyArray, t: int, rate: float
         m[i] = a
         v[i] = b
         w[i] -= scale * a / (np.sqrt(b) * root + np.float32(1e-8))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def input_slopes(w: AnyArray, net: Net, work: Scratch, rows: int, first: int, dx: AnyArray) -> None:
+    """The gradient of some inputs from that of the outputs ``work.dout``, into ``dx`` (rows of inputs from ``first``).
+
+    ``rows`` is a multiple of four; ``work`` holds what :func:`forward` left there, and :func:`transpose`.
+    """
+    row1, row2 = net.h1 + GAP, net.h2 + GAP
+    d1, d2 = work.d1, work.d2
+    nothing, last = Matrix(work.zeros, 0, 0, 0), Matrix(w, net.w3, net.h2, COLUMNS)
+    product(
+        Matrix(d2, 0, row2, COLUMNS), nothing, Matrix(work.dout, 0, net.outputs, 1), last, rows, net.h2, net.outputs
+    )
+    _through(d2, work.h2, rows, net.h2, net.relu)
+    across = Matrix(work.transposed, 0, COLUMNS, net.h2 * COLUMNS)
+    product(Matrix(d1, 0, row1, COLUMNS), nothing, Matrix(d2, 0, row2, 1), across, rows, net.h1, net.h2)
+    _through(d1, work.h1, rows, net.h1, net.relu)
+    for i in range(len(dx)):
+        for k in range(dx.shape[1]):
+            total = _ZERO
+            for c in range(net.h1 // COLUMNS):
+                at = net.w1 + c * net.inputs * COLUMNS + (first + k) * COLUMNS
+                total += _dot(d1, i * row1 + c * COLUMNS, w, at, COLUMNS)
+            dx[i, k] = total

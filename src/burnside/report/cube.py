@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,23 @@ from burnside.report.page import Page
 from burnside.report.parts import add_figures, add_results
 from burnside.report.plots import Plot, band, plot
 from burnside.report.style import ARM_COLOURS
-from burnside.report.tables import between, number, spaced, with_error, with_limits
+from burnside.report.tables import Table, between, spaced, with_error, with_interval, with_limits
 from burnside.runs import Results, read_results
 
-__all__ = ["cube_part", "curve_plot", "depth_plot", "label_plot", "show", "worth_text"]
+__all__ = [
+    "cube_part",
+    "curve_plot",
+    "davi_table",
+    "depth_plot",
+    "gap_table",
+    "label_plot",
+    "label_table",
+    "show",
+    "worth_text",
+]
+
+#: A row of the experiment's table.
+Row = Mapping[str, Any]
 
 
 def cube_part(page: Page, preset: str, folder: Path, out: Path) -> None:
@@ -47,65 +61,81 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
     """Add one folder of results to the page."""
     results = read_results(folder, allow_missing=True)
     rows = table(folder, allow_missing=True)
+    headers, cells = label_table(rows)
+    page.table(headers, cells, f"{caption}. Error on held-out states after regression on exact distances")
+    headers, cells = davi_table(rows)
     page.table(
-        ["N", "labels", "arm", "seeds", "distinct inputs", "RMSE ± SE", "95 %", "worth in labels"],
-        [_label_cells(row) for row in rows if row["kind"] == "labels"],
-        f"{caption}. Error on held-out states after regression on exact distances",
-    )
-    page.table(
-        ["N", "arm", "states", "seeds", "RMSE ± SE", "95 %", "minus the baseline's", "greedy", "95 %",
-         "beam: mean ± SD", "± SE", "95 %", "minus the baseline's", "length", "paper"],
-        [_davi_cells(row) for row in rows if row["kind"] == "davi"],
+        headers,
+        cells,
         f"{caption}. Value iteration: error, and percentages solved by greedy play (states at exact depths) and by "
-        f"beam search (random scrambles); the paper's Table 2 has A* after full-scale training. Differences to the "
-        f"baseline are paired by seed; the length is that of the scrambles an arm solved, which differ",
-    )  # fmt: skip
+        f"beam search (random scrambles); the paper's Table 2 has A* after full-scale training. The length is that of "
+        f"the scrambles an arm solved, which differ",
+    )
+    page.table(*gap_table(rows), f"{caption}. Differences to the baseline, paired by seed")
     add_figures(page, (draw(results, suffix) for draw in (label_plot, depth_plot, curve_plot)), out)
 
 
-def worth_text(row: dict[str, Any]) -> str:
+def worth_text(row: Row) -> str:
     """What an arm is worth in labels, for people: of a bound its confidence limit, where there is one."""
     return with_limits(row["worth"], row["worth_low"], row["worth_high"], row["worth_bound"])
 
 
-def _label_cells(row: dict[str, Any]) -> list[object]:
-    return [
-        row["n"],
-        row["labels"],
-        row["arm"],
-        row["seeds"],
-        number(round(row["distinct_inputs"])),
-        with_error(row["rmse"], row["rmse_se"], 3),
-        between(row["rmse_low"], row["rmse_high"], 3),
-        "–" if row["worth"] is None else worth_text(row),
+def label_table(rows: Sequence[Row]) -> Table:
+    """Errors after regression on exact distances; for the report and for the page of the experiment."""
+    headers = ("N", "labels", "arm", "seeds", "distinct inputs", "RMSE", "95 %", "worth in labels")
+    return headers, [
+        [
+            str(row["n"]),
+            spaced(row["labels"]),
+            row["arm"],
+            str(row["seeds"]),
+            spaced(row["distinct_inputs"]),
+            with_error(row["rmse"], row["rmse_se"], 3),
+            between(row["rmse_low"], row["rmse_high"], 3),
+            "–" if row["worth"] is None else worth_text(row),
+        ]
+        for row in rows
+        if row["kind"] == "labels"
     ]
 
 
-def _davi_cells(row: dict[str, Any]) -> list[object]:
-    return [
-        row["n"],
-        row["arm"],
-        row["states"],
-        row["seeds"],
-        with_error(row["rmse"], row["rmse_se"], 3),
-        between(row["rmse_low"], row["rmse_high"], 3),
-        _gap(row, "rmse_gap", 3),
-        f"{row['greedy_mean']:.1f} %",
-        between(row["greedy_low"], row["greedy_high"]),
-        with_error(row["solved_mean"], row["solved_sd"]),
-        number(row["solved_se"]),
-        between(row["solved_low"], row["solved_high"]),
-        _gap(row, "solved_gap", 1),
-        number(None if row["solution_length"] is None else round(row["solution_length"], 1)),
-        with_error(row["paper_mean"], row["paper_se"]),
+def davi_table(rows: Sequence[Row]) -> Table:
+    """Errors and rates after value iteration, likewise."""
+    headers = (
+        *("N", "arm", "states", "seeds", "RMSE", "95 %", "greedy, %"),
+        *("beam, % (mean ± SD)", "± SE", "95 %", "length", "paper, %"),
+    )
+    return headers, [
+        [
+            str(row["n"]),
+            row["arm"],
+            spaced(row["states"]),
+            str(row["seeds"]),
+            with_error(row["rmse"], row["rmse_se"], 3),
+            between(row["rmse_low"], row["rmse_high"], 3),
+            with_interval(row["greedy_mean"], row["greedy_low"], row["greedy_high"]),
+            with_error(row["solved_mean"], row["solved_sd"]),
+            spaced(row["solved_se"], 1),
+            between(row["solved_low"], row["solved_high"]),
+            spaced(row["solution_length"], 1),
+            with_error(row["paper_mean"], row["paper_se"]),
+        ]
+        for row in rows
+        if row["kind"] == "davi"
     ]
 
 
-def _gap(row: dict[str, Any], name: str, digits: int) -> str:
-    if row[name] is None:
-        return "–"
-    ends = "" if row[f"{name}_low"] is None else f" ({between(row[f'{name}_low'], row[f'{name}_high'], digits)})"
-    return f"{'+' * (row[name] > 0)}{spaced(row[name], digits)}{ends}"
+def gap_table(rows: Sequence[Row]) -> Table:
+    """What value iteration gains over the baseline, likewise."""
+
+    def gap(row: Row, name: str, digits: int) -> str:
+        return with_interval(row[name], row[f"{name}_low"], row[f"{name}_high"], digits=digits)
+
+    return ("N", "arm", "seeds", "RMSE minus the baseline's", "beam, points minus the baseline's"), [
+        [str(row["n"]), row["arm"], str(row["seeds"]), gap(row, "rmse_gap", 3), gap(row, "solved_gap", 1)]
+        for row in rows
+        if row["kind"] == "davi" and row["rmse_gap"] is not None
+    ]
 
 
 def label_plot(results: Results, suffix: str = "") -> Plot | None:

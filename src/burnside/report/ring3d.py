@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ from burnside.report.page import Page
 from burnside.report.parts import add_figures, add_results
 from burnside.report.plots import Plot, plot
 from burnside.report.style import ARM_COLOURS
-from burnside.report.tables import between, number, with_error
+from burnside.report.tables import Table, between, spaced, with_error
 from burnside.runs import Results
 
-__all__ = ["curve_plots", "ring3d_part", "show"]
+__all__ = ["curve_plots", "final_table", "ring3d_part", "show"]
 
 #: An arm is a colour, the encoder is the line.
 _LINES = {"pool": "-", "flatten": "--"}
@@ -39,31 +40,40 @@ def ring3d_part(page: Page, preset: str, folder: Path, out: Path) -> None:
 def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "") -> None:
     """Add one folder of results to the page."""
     results = read_arms(folder, allow_missing=True)
-    headers = [
-        *("algorithm", "arm", "encoder", "seeds", "episodes", "updates"),
-        *("greedy ± SE", "95 %", "sampled ± SE", "last 5 greedy", "solved", "cells", "paper"),
-    ]
-    page.table(headers, [_cells(row) for row in table(folder, allow_missing=True)], caption)
+    page.table(*final_table(table(folder, allow_missing=True)), caption)
     add_figures(page, curve_plots(results, suffix), out)
 
 
-def _cells(row: dict[str, Any]) -> list[object]:
-    learned = row["seeds"] is not None
-    return [
-        row["algorithm"].upper() if learned else row["algorithm"],
-        row["arm"] or "",
-        row["encoder"] or "",
-        row["seeds"],
-        row["episodes"],
-        number(None if row["updates"] is None else round(row["updates"])),
-        with_error(row["greedy_mean"], row["greedy_se"]),
-        between(row["greedy_low"], row["greedy_high"]) if learned and row["seeds"] > 1 else "–",
-        with_error(row["sampled_mean"], row["sampled_se"]),
-        with_error(row["late_mean"], row["late_se"]),
-        f"{row['solved']:.0%}",
-        number(None if row["cells"] is None else round(row["cells"], 1)),
-        with_error(row["paper_mean"], row["paper_se"]),
-    ]
+def final_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Final returns beside the paper's; for the report and for the page of the experiment."""
+
+    def score(row: Mapping[str, Any], name: str) -> str:
+        return "" if row[f"{name}_mean"] is None else with_error(row[f"{name}_mean"], row[f"{name}_se"])
+
+    def line(row: Mapping[str, Any]) -> list[str]:
+        learned = row["seeds"] is not None
+        return [
+            row["algorithm"].upper() if learned else row["algorithm"],
+            row["arm"] or "",
+            row["encoder"] or "",
+            str(row["seeds"] or ""),
+            str(row["episodes"] or ""),
+            spaced(row["updates"]) if learned else "",
+            score(row, "greedy"),
+            between(row["greedy_low"], row["greedy_high"]) if learned else "",
+            score(row, "sampled"),
+            between(row["sampled_low"], row["sampled_high"]) if learned else "",
+            score(row, "late"),
+            f"{100 * row['solved']:.0f} %",
+            "" if row["cells"] is None else f"{row['cells']:.0f}",
+            with_error(row["paper_mean"], row["paper_se"], 2) if learned else "",
+        ]
+
+    headers = (
+        *("algorithm", "arm", "encoder", "seeds", "episodes", "updates", "greedy", "95 %", "sampled", "95 %"),
+        *("last 5 greedy", "solved", "cells", "the paper"),
+    )
+    return headers, [line(row) for row in rows]
 
 
 def curve_plots(results: Results, suffix: str = "", window: int | None = None) -> list[Plot]:

@@ -23,6 +23,7 @@ _COLOURS = {
     "relative": "#8a8a8a",
     "upright": "#e69f00",
     "gripper": "#0072b2",
+    "augmented": "#56b4e9",
 }
 _SEES = {"state": "poses", "cloud": "clouds", "tokens": "poses in the clouds' network"}
 _NEEDED = ("mujoco", "robosuite", "h5py", "fpsample", "torch")
@@ -59,6 +60,7 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
         [
             "task",
             "sees",
+            "cell",
             "demonstrations",
             "frame",
             "seeds",
@@ -70,19 +72,52 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
         [_imitation_cells(row) for row in imitation],
         f"{caption}. Imitation: success on held-out scenes; the gate of fine-tuning is 20 to 60 %",
     )
+    saved = [row for row in rows if row["kind"] == "saving"]
+    if saved:
+        page.table(
+            [
+                "task",
+                "sees",
+                "cell",
+                "demonstrations",
+                "frame",
+                "seeds",
+                "success",
+                "demonstrations saved, times",
+                "95 %",
+            ],
+            [_saving_cells(row) for row in saved],
+            f"{caption}. How many times as many demonstrations the world's frame needs for the same success",
+        )
     if tuned:
         page.table(
-            ["task", "sees", "demonstrations", "frame", "seeds", "before", "after", "95 % over seeds", "gain in points",
-             "95 % over seeds", "training episodes at the end", "environment steps"],
+            ["task", "sees", "cell", "demonstrations", "frame", "PPO", "seeds", "before", "after", "95 % over seeds",
+             "gain in points", "95 % over seeds", "training episodes at the end", "environment steps"],
             [_finetune_cells(row) for row in tuned],
             f"{caption}. PPO over the denoising chain, from those policies",
         )  # fmt: skip
     add_figures(page, (demonstrations_plot(rows, suffix), finetune_plot(results, suffix)), out)
 
 
+def _place(row: dict[str, Any]) -> list[object]:
+    sees = row["observation"] if row["features"] == "poses" else f"{row['observation']}, {row['features']}"
+    still = not (row["shift"] or row["turn"])
+    cell = "stands still" if still else f"± {row['shift']:g} m, ± {row['turn']:g}°"
+    return [row["task"], sees + (", mishaps" if row["mishaps"] else ""), cell, row["demos"], row["arm"]]
+
+
+def _saving_cells(row: dict[str, Any]) -> list[object]:
+    ends = ["…" if row[key] is None else f"{row[key]:.1f}" for key in ("saving_low", "saving_high")]
+    return [
+        *(*_place(row), row["seeds"], f"{row['success']:.1%}"),
+        f"{row['saving_bound']} {row['saving']:.1f}".strip(),
+        " to ".join(ends),
+    ]
+
+
 def _imitation_cells(row: dict[str, Any]) -> list[object]:
     return [
-        *(row["task"], row["observation"], row["demos"], row["arm"], row["seeds"]),
+        *(*_place(row), row["seeds"]),
         f"{row['successes']} of {row['seeds'] * row['scenes']}",
         f"{row['success']:.1%}",
         per_cent(row["success_low"], row["success_high"]),
@@ -92,7 +127,7 @@ def _imitation_cells(row: dict[str, Any]) -> list[object]:
 
 def _finetune_cells(row: dict[str, Any]) -> list[object]:
     return [
-        *(row["task"], row["observation"], row["demos"], row["arm"], row["seeds"]),
+        *(*_place(row), ", ".join([row["pays"], *([row["variant"]] if row["variant"] else [])]), row["seeds"]),
         *(f"{row['before']:.1%}", f"{row['success']:.1%}"),
         per_cent(row["success_low"], row["success_high"]),
         f"{100 * row['gain']:.1f}",
@@ -106,10 +141,22 @@ def _distance(row: dict[str, Any], end: str) -> float:
     return 0.0 if row[end] is None else 100 * abs(row["success"] - row[end])
 
 
+def _panel(row: dict[str, Any]) -> tuple[Any, ...]:
+    """What the curves of one panel share."""
+    return tuple(row[key] for key in ("task", "observation", "features", "mishaps", "shift", "turn"))
+
+
+def _panel_title(panel: tuple[Any, ...]) -> str:
+    task, observation, features, mishaps, shift, turn = panel
+    sees = _SEES[observation] if features == "poses" else f"{_SEES[observation]}, relations"
+    more = ", mishaps" if mishaps else ""
+    return f"{task}, {sees}{more}" + (f"\ncell ± {shift:g} m, ± {turn:g}°" if shift or turn else "")
+
+
 def demonstrations_plot(rows: list[dict[str, Any]], suffix: str = "") -> Plot | None:
     """Success of imitation against the number of demonstrations, by frame; a panel per task and observation."""
     mine = [row for row in rows if row["kind"] == "imitation"]
-    tasks = sorted({(row["task"], row["observation"]) for row in mine}, reverse=True)
+    tasks = sorted({_panel(row) for row in mine}, reverse=True)
     if not mine:
         return None
 
@@ -117,23 +164,23 @@ def demonstrations_plot(rows: list[dict[str, Any]], suffix: str = "") -> Plot | 
         panels = figure.subplots(1, len(tasks), squeeze=False, sharey=True)[0]
         for axes, task in zip(panels, tasks, strict=True):
             for k, arm in enumerate(ARMS):
-                chosen = [row for row in mine if (row["task"], row["observation"]) == task and row["arm"] == arm]
+                chosen = [row for row in mine if _panel(row) == task and row["arm"] == arm]
                 if not chosen:
                     continue
                 y = [100 * row["success"] for row in chosen]
                 ends = [[_distance(r, end) for r in chosen] for end in ("success_low", "success_high")]
                 x = [row["demos"] * 1.03 ** (k - 2) for row in chosen]  # side by side
                 axes.errorbar(x, y, ends, color=_COLOURS[arm], marker="o", markersize=3, capsize=2, label=arm)
-            axes.set(xscale="log", xlabel="demonstrations", title=f"{task[0]}, {_SEES[task[1]]}", ylim=(-2, 102))
-            numbers = sorted({row["demos"] for row in mine if (row["task"], row["observation"]) == task})
+            axes.set(xscale="log", xlabel="demonstrations", title=_panel_title(task), ylim=(-2, 102))
+            numbers = sorted({row["demos"] for row in mine if _panel(row) == task})
             axes.set_xlim(numbers[0] / 1.5, numbers[-1] * 1.5)
             axes.set_xticks(numbers, [str(n) for n in numbers])
             axes.minorticks_off()
             axes.legend()
         panels[0].set_ylabel("success, %")
 
-    headers = ("task", "observation", "demos", "arm", "seeds", "success", "low", "high")
-    keys = ("task", "observation", "demos", "arm", "seeds", "success", "success_low", "success_high")
+    place = ("task", "observation", "features", "shift", "turn", "demos", "arm", "seeds", "success")
+    headers, keys = (*place, "low", "high"), (*place, "success_low", "success_high")
     caption = (
         "Imitation: success on held-out scenes against the number of demonstrations, 95 % over seeds (none for one)."
     )
@@ -145,6 +192,13 @@ def demonstrations_plot(rows: list[dict[str, Any]], suffix: str = "") -> Plot | 
 def _marker(curves: list[Curve], curve: Curve) -> str:
     """Another one for every number of demonstrations that an arm begins with."""
     return "osD^v"[sorted({c.demos for c in curves if c.arm == curve.arm}).index(curve.demos) % 5]
+
+
+def _which(curve: Curve) -> str:
+    """What a curve's settings of PPO and cell are, where they are not the usual ones."""
+    own = curve.setting
+    more = [own.variant, own.pays if own.pays != "sparse" else "", f"± {own.turn:g}°" if own.turn else ""]
+    return "".join(f", {part}" for part in more if part)
 
 
 def finetune_plot(results: Results, suffix: str = "") -> Plot | None:
@@ -160,12 +214,12 @@ def finetune_plot(results: Results, suffix: str = "") -> Plot | None:
         for axes, task in zip(panels, tasks, strict=True):
             for curve in (c for c in found if c.task == task):
                 colour, marker = _COLOURS[curve.arm], _marker(found, curve)
-                label = f"{curve.arm}, {curve.demos} demos"
+                label = f"{curve.arm}, {curve.demos} demos{_which(curve)}"
                 look: Any = {"color": colour, "marker": marker, "markersize": 4, "label": label}
                 band(axes, curve.env_steps, curve.mean, curve.low, curve.high, scale=100, **look)
             for curve in (c for c in train if c.task == task):
                 colour, marker = _COLOURS[curve.arm], _marker(found, curve)
-                label = f"{curve.arm}, {curve.demos}, training"
+                label = f"{curve.arm}, {curve.demos}{_which(curve)}, training"
                 line = {"lw": 0.8, "ls": ":", "marker": marker, "markersize": 2}
                 axes.plot(curve.env_steps, 100 * curve.mean, color=colour, label=label, **line)
             axes.set(xlabel="environment steps", title=task, ylim=(-2, 102))

@@ -11,6 +11,7 @@ from burnside.theory import Audit, Size
 
 __all__ = [
     "Row",
+    "Table",
     "audit_rows",
     "between",
     "bound_rows",
@@ -25,6 +26,10 @@ __all__ = [
     "with_interval",
     "with_limits",
 ]
+
+
+#: Headers and rows of text.
+Table = tuple[Sequence[str], list[list[str]]]
 
 
 class Row(NamedTuple):

@@ -3,6 +3,7 @@
 - :func:`finite`: a finite subgroup of SO(2), O(2) or SO(3), which approximates it;
 - :func:`represented`: representations that are read off from functions of the user's, where those are linear;
 - :func:`channels_first`: pictures as learners store them;
+- :func:`squashed`: actions scaled to [−1, 1], as off-policy learners store them;
 - :func:`flat_maps`: what every element does to the numbers that a network sees (labels as one-hot vectors).
 """
 
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from burnside._types import AnyArray
+from burnside._types import AnyArray, FloatArray
 from burnside.errors import GroupTooLarge, InvalidAction, InvalidParameter
 from burnside.groups import Group
 from burnside.symmetry.acting import Acting, FunctionActing, LeafActing, StackActing, TreeActing, TrivialActing
@@ -25,7 +26,7 @@ from burnside.symmetry.images import Image
 from burnside.symmetry.labels import Labels, MultiLabels
 from burnside.symmetry.vectors import SignedPermutation, Trivial, unmoved
 
-__all__ = ["channels_first", "finite", "flat_maps", "represented"]
+__all__ = ["channels_first", "finite", "flat_maps", "represented", "squashed"]
 
 _MOST = 1000  # elements of a group that is read off from functions
 
@@ -156,6 +157,46 @@ def _moved_channels(rep: Representation) -> Representation:
     if isinstance(rep, InOrder):
         return InOrder(tuple(_moved_channels(part) for part in rep.parts))
     return rep
+
+
+# ---------------------------------------------------------------------- scaled actions
+
+
+def squashed(symmetry: EnvSymmetry, space: Any) -> EnvSymmetry:
+    """The same symmetry for actions that were scaled to [−1, 1], as SAC, TD3 and their replay buffers hold them.
+
+    There it must be a signed permutation: nothing else commutes with tanh.
+
+    >>> from gymnasium.spaces import Box
+    >>> squashed(EnvSymmetry("mirror", "-0", Affine([[-1.0]], [4.0])), Box(1, 3, (1,))).action
+    PerGenerator((SignedPermutation('-0'),))
+    """
+    from gymnasium import spaces
+
+    if not isinstance(space, spaces.Box):
+        return symmetry
+    low, high = np.asarray(space.low, np.float64).ravel(), np.asarray(space.high, np.float64).ravel()
+    half, middle = (high - low) / 2, (high + low) / 2
+    if symmetry.on("action").group.order is None:  # turned actions have no bounds, so these are signs at most
+        if not np.allclose(middle, 0.0):
+            raise InvalidParameter(f"{symmetry.name} needs actions between −b and b, but their bounds are {space}")
+        return symmetry
+    maps = []
+    for g in symmetry.generators:
+        m = affine(flat_maps(symmetry.on("action"), space)[int(g)])
+        offset = (m.linear @ middle + m.offset - middle) / half
+        scaled = Affine(_tidy(m.linear * half / half[:, None]), _tidy(offset)).simple()
+        if not isinstance(scaled, SignedPermutation):
+            raise InvalidParameter(
+                f"{symmetry.name} turns actions into each other, and SAC squashes each of them by tanh, which does not "
+                "commute with turns: use PPO, or quarter turns only"
+            )
+        maps.append(scaled)
+    return symmetry.changed(action=maps, domain=None, canonicalizer=None)
+
+
+def _tidy(x: FloatArray) -> FloatArray:
+    return np.where(np.abs(np.round(x) - x) < 1e-5, np.round(x), x) + 0.0
 
 
 # ---------------------------------------------------------------------- flat vectors

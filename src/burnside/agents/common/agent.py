@@ -87,14 +87,19 @@ class Agent:
 
     def predict(self, observation: Any, m: int = 0) -> Any:
         """The best action for an observation as the environment shows it, or the actions for a batch of them."""
-        seen, g = (observation, None) if self._form is None else self._form(observation)
+        flat = getattr(self._form, "flat", False)  # a form of rows, or of observations as they are
+        seen, g = (observation, None) if self._form is None or flat else self._form(observation)
         rows, single = self._rows(seen)
+        if flat and self._form is not None:
+            rows, g = self._form(rows)
         action: Any = self.learner.act(np.asarray(rows, dtype=np.float32), m)
+        if flat and self._form is not None:
+            action = self._form.undo(action, g)
         given = getattr(self.env, "given", None)
         if given is not None:
             action = np.array([given(a) for a in action])
         action = action[0] if single else action
-        action = action if self._form is None else self._form.undo(action, g)
+        action = action if self._form is None or flat else self._form.undo(action, g)
         return int(action) if single and isinstance(self.env.action, Discrete) else action
 
     def _rows(self, seen: Any) -> tuple[AnyArray, bool]:

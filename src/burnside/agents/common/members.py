@@ -10,7 +10,10 @@ from burnside.errors import InvalidParameter, UnknownName
 __all__ = ["ARMS", "Member", "check_arm", "check_members"]
 
 #: What can be done with a symmetry; see :class:`Member`. A learner or a game may know only some of them.
-ARMS = ("baseline", "canonical", "augment", "equivariant", "position", "conjugation")
+ARMS = (
+    "baseline", "canonical", "augment", "augment-random", "averaging", "mirror-loss", "equivariant", "relaxed",
+    "feature", "position", "conjugation",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, order=True)
@@ -18,10 +21,11 @@ class Member:
     """One run inside a batch of runs: a seed under an arm. All arms of a seed meet the same problems.
 
     ``baseline`` sees them as they are. ``canonical`` sees their canonical form (rings: rolled by −goal at reset, goal
-    at the origin, App. C). ``augment`` sees them through a random group element. ``equivariant`` sees them as they are
-    through a network that shares weights over the group. The canonical forms of the cube have names of their own:
-    ``position`` is the smallest image under the 24 rotations of the stickers (the paper's), ``conjugation`` the
-    smallest under rotation with recolouring.
+    at the origin, App. C). ``augment`` sees them through a random group element (rings and the cube), or learns from
+    all images of a transition. ``equivariant`` sees them as they are through a network that shares weights over the
+    group. The other arms are those of :mod:`burnside.agents.common.arms`. The canonical forms of the cube have names
+    of their own: ``position`` is the smallest image under the 24 rotations of the stickers (the paper's),
+    ``conjugation`` the smallest under rotation with recolouring.
     """
 
     seed: int

@@ -11,6 +11,7 @@ import numpy as np
 from burnside._random import Stream, held_out, randint, uniform
 from burnside._types import AnyArray, IntArray
 from burnside.agents.common.agent import ActingLearner, Agent, Arm, member_of
+from burnside.agents.common.arms import Use, resolve
 from burnside.agents.common.checkpoint import check_arrays
 from burnside.agents.common.evaluation import play
 from burnside.agents.common.log import EpisodeLog, Recorder
@@ -19,12 +20,14 @@ from burnside.agents.common.training import Budget
 from burnside.agents.dqn import kernels
 from burnside.agents.dqn.config import DQNConfig
 from burnside.agents.dqn.ring import MORE, RingDQN
-from burnside.canonical.batched import form_of, with_arm
+from burnside.canonical.batched import form_of
 from burnside.envs.batched import BatchedEnv, Discrete, Evaluation, State, check_observations, update_rows
 from burnside.envs.gymnasium_batch import as_batched, scenes_of
 from burnside.envs.ring.scenes import RingScenes
 from burnside.errors import InvalidParameter
-from burnside.nn import mlp, mlp_kernels
+from burnside.nn import images, mlp, mlp_kernels
+from burnside.symmetry.declaration import EnvSymmetry
+from burnside.symmetry.flat import FlatSymmetry
 
 __all__ = ["DQN", "GeneralDQN", "update"]
 
@@ -43,19 +46,32 @@ class DQN(Agent):
         env: An id, a Gymnasium environment or vector environment, a function that makes one, or a
             :class:`~burnside.envs.batched.BatchedEnv`. Actions must be discrete.
         config: Settings; default: App. C's on rings, ``DQNConfig.preset("general")`` elsewhere.
-        arm: What is done with the symmetry: None, ``canonical`` (the form the environment declares), ``augment``,
-            ``equivariant`` (rings), a canonical form, or a symmetry to augment with.
+        arm: What is done with the symmetry: None, a name of :mod:`burnside.agents.common.arms` (``canonical``,
+            ``augment``, ``averaging``, …), a canonical form, or a symmetry through whose random elements episodes are
+            played.
+        symmetry: Which symmetry the arm uses; default what the environment declares, else the atlas's.
         seed: Of everything random.
         device: Of the learners that use torch: ``cpu``, ``cuda`` or ``auto``.
     """
 
     def __init__(
-        self, env: Any, config: DQNConfig | None = None, arm: Arm = None, *, seed: int = 0, device: str = "cpu"
+        self,
+        env: Any,
+        config: DQNConfig | None = None,
+        arm: Arm = None,
+        *,
+        symmetry: EnvSymmetry | FlatSymmetry | None = None,
+        seed: int = 0,
+        device: str = "cpu",
     ) -> None:
         base = as_batched(env)
-        member, ring = member_of(seed, arm), isinstance(base, RingScenes) and (arm is None or isinstance(arm, str))
+        own = arm is None or arm in ("baseline", "canonical", "augment", "equivariant")  # what the fast learners know
+        member, ring = member_of(seed, arm), isinstance(base, RingScenes) and own and symmetry is None
+        form = None
         settings = config or (DQNConfig() if ring else DQNConfig.preset("general"))
         learner: ActingLearner
+        if ring:
+            form = form_of(base, arm)
         if ring and isinstance(base, RingScenes) and (member.arm == "equivariant" or settings.encoder != "onehot"):
             from burnside.agents.common.devices import choose_device
             from burnside.agents.dqn.ring_torch import RingDQNTorch
@@ -64,18 +80,21 @@ class DQN(Agent):
         elif ring and isinstance(base, RingScenes) and not any(width % 32 for width in settings.hidden):
             learner = RingDQN(settings, base.spec, member)
         else:
-            learner = GeneralDQN(settings, with_arm(base, arm), member, scenes_of(env) or 1)
-        super().__init__(base, learner, form_of(base, arm))
+            seen = resolve(base, arm, symmetry)
+            form, learner = seen.form, GeneralDQN(settings, seen.env, member, scenes_of(env) or 1, seen.use)
+        super().__init__(base, learner, form)
 
 
 class GeneralDQN:
     """One member in any batched environment; a :class:`~burnside.agents.common.training.Learner`.
 
     With one scene this is, step by step, the algorithm of :class:`RingDQN`. With several, all scenes step together and
-    count one after the other.
+    count one after the other. ``use`` is what its updates do with a symmetry.
     """
 
-    def __init__(self, config: DQNConfig, env: BatchedEnv, member: Member, scenes: int = 1) -> None:
+    def __init__(
+        self, config: DQNConfig, env: BatchedEnv, member: Member, scenes: int = 1, use: Use | None = None
+    ) -> None:
         """Before the first step."""
         if not isinstance(env.action, Discrete):
             raise InvalidParameter(f"the actions of {env.name} are not discrete: DQN needs numbered actions, use PPO")
@@ -90,6 +109,13 @@ class GeneralDQN:
         self.weights = kernels.Weights(*(np.zeros(self.net.end, dtype=np.float32) for _ in range(4)))
         widths = (env.obs_dim, *config.hidden, env.action.n)
         mlp.set_matrices(self.weights.w, self.net, mlp.linear_parameters(member.seed, widths))
+        self.use, ties = use, images.FREE
+        self._asked = images.ALONE if use is None else use.seen
+        if use is not None:
+            ties = use.ties(self.net.end, [(self.net, "observation", "action")])
+            images.begin(self.weights.w, ties)
+        huber = config.loss == "huber"
+        self._rules = kernels.Rules(config.gamma, config.learning_rate, huber, config.double, self._asked, ties)
         self.weights.target[:] = self.weights.w
         shape = (config.capacity, env.obs_dim)
         self.replay = kernels.Replay(
@@ -132,7 +158,8 @@ class GeneralDQN:
         finished = len(self.recorder.rows[0])
         actions = np.zeros(self.scenes, dtype=np.int64)
         levels = np.array([config.epsilon(finished, self.step + i) for i in range(self.scenes)])
-        kernels.explore(self.weights.w, self.net, self.work, obs, seed, self.step, levels, actions)
+        rows = obs if self.use is None else self.use.images(obs)
+        kernels.explore(self.weights.w, self.net, self.work, rows, seed, self.step, levels, actions, self._asked)
         taken = self.env.step_batch(self.state, actions)
         after = check_observations(self.env.observe_batch(taken.state), self.env.obs_dim)
         self.state, ended = taken.state, taken.terminated | taken.truncated
@@ -164,12 +191,28 @@ class GeneralDQN:
         size = min(self.step, config.capacity)
         kernels.draw(self._slots, size, self.members[0].seed, self.updates)
         self.updates += 1
-        rules = kernels.Rules(config.gamma, config.learning_rate, config.loss == "huber", config.double)
+        replay, slots = self.replay, self._slots
+        if self.use is not None and (self.use.augments or self.use.count > 1):
+            replay = self._images(self.use)
+            slots = np.arange(len(replay.action))
         loss = kernels.update(
-            self.weights, self._grad, self.replay, self.net, self.work, self._slots, self.updates, rules
-        )
+            self.weights, self._grad, replay, self.net, self.work, slots, self.updates, self._rules
+        )  # fmt: skip
         self.losses[scene] += loss
         self.made[scene] += 1
+
+    def _images(self, use: Use) -> kernels.Replay:
+        """The transitions of the batch with their images: as more transitions, or as blocks of rows."""
+        old, slots = self.replay, self._slots
+        obs, after, action = old.obs[slots], old.after[slots], old.action[slots]
+        rest = old.reward[slots], old.terminated[slots]
+        if use.count > 1:
+            return kernels.Replay(use.images(obs), use.images(after), action, *rest)
+        (obs, after), moved = use.moved(self.members[0].seed, self.updates * len(slots), [obs, after], action)
+        times = len(moved) // len(slots)
+        return kernels.Replay(
+            np.ascontiguousarray(obs), np.ascontiguousarray(after), moved, *(np.tile(x, times) for x in rest)
+        )  # fmt: skip
 
     def _finish(self, i: int, success: bool) -> None:
         """Note an episode that ended, and sync the target network if it is time."""
@@ -189,9 +232,12 @@ class GeneralDQN:
     def values(self, obs: AnyArray) -> AnyArray:
         """Q of every action for flat observations ``(rows, obs_dim)``."""
         rows = check_observations(obs, self.env.obs_dim)
+        rows = rows if self.use is None else self.use.images(rows)
         out = np.zeros((len(rows), self.net.outputs), dtype=np.float32)
         mlp_kernels.outputs(self.weights.w, self.net, self.work, rows, out)
-        return out
+        if self._asked.mode == images.AVERAGE:
+            return images.turned(out, self._asked)
+        return out[:: len(out) // len(obs)]
 
     def act(self, obs: AnyArray, m: int = 0) -> AnyArray:
         """The actions of largest value."""
@@ -211,9 +257,9 @@ class GeneralDQN:
     @property
     def identity(self) -> str:
         """What a checkpoint must agree on before it may be resumed."""
-        return json.dumps(
-            {"dqn": self.config.to_json(), "env": self.env.name, "member": self.members[0].name, "scenes": self.scenes}
-        )
+        member = self.members[0].name
+        found = {"dqn": self.config.to_json(), "env": self.env.name, "member": member, "scenes": self.scenes}
+        return json.dumps(found if self.use is None else found | {"symmetry": self.use.symmetry.name})
 
     _KEPT = ("total", "length", "losses", "made", "epsilon")
 

@@ -14,6 +14,8 @@ from numba import njit
 
 from burnside._random_kernels import POLICY, uniform_nb
 from burnside._types import AnyArray
+from burnside.nn.image_kernels import combine, project, pull, spread
+from burnside.nn.images import ALONE, FREE, Images, Ties
 from burnside.nn.mlp import ROWS, Net
 from burnside.nn.mlp_kernels import BATCH_ROWS, Scratch, adam, backward, forward, outputs, pick, transpose
 
@@ -24,13 +26,20 @@ _HALF_LOG_TAU = np.float32(0.5 * math.log(2 * math.pi))
 
 
 class Policy(NamedTuple):
-    """Actor, critic and (Gaussian policy) logarithms of the deviations, in one flat array of parameters."""
+    """Actor, critic and (Gaussian policy) logarithms of the deviations, in one flat array of parameters.
+
+    If the networks are asked at the images of an observation (``seen``, ``valued``: of actor and critic), rows of
+    observations come in blocks of these images.
+    """
 
     actor: Net
     critic: Net
     spread: int
     size: int
     discrete: bool
+    seen: Images = ALONE
+    valued: Images = ALONE
+    ties: Ties = FREE
 
 
 class Adam(NamedTuple):
@@ -93,7 +102,12 @@ def _log_softmax(logits: AnyArray, out: AnyArray) -> None:
 @njit(cache=True, nogil=True, error_model="numpy")
 def values(w: AnyArray, policy: Policy, work: Scratch, obs: AnyArray, out: AnyArray) -> None:
     """V of every row of ``obs``."""
-    outputs(w, policy.critic, work, obs, out.reshape(-1, 1))
+    count = policy.valued.count
+    found = np.empty((len(obs), 1), dtype=np.float32)
+    outputs(w, policy.critic, work, obs, found)
+    flat = found.ravel()
+    combine(flat, len(obs) // count, 1, policy.valued, np.empty(flat.size, dtype=np.float32))
+    out[:] = flat[: len(obs) // count]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -109,11 +123,13 @@ def act(
 ) -> None:
     """Draw an action for every row of ``obs``; its noise is a hash of (seed, POLICY, counter + row·width + entry)."""
     size = policy.actor.outputs
+    rows = len(obs) // policy.seen.count
     found = np.empty((len(obs), size), dtype=np.float32)
     outputs(w, policy.actor, work, obs, found)
+    combine(found.ravel(), rows, size, policy.seen, np.empty(found.size, dtype=np.float32))
     if policy.discrete:
         log_p = np.empty(size, dtype=np.float32)
-        for i in range(len(obs)):
+        for i in range(rows):
             _log_softmax(found[i], log_p)
             level, chosen = uniform_nb(seed, POLICY, counter + i), size - 1
             for j in range(size):
@@ -126,7 +142,7 @@ def act(
         return
     log_std = w[policy.spread : policy.spread + size]
     deviation, inverse = np.exp(log_std), np.exp(-log_std)
-    for i in range(len(obs)):
+    for i in range(rows):
         for j in range(size):
             at = 2 * (counter + i * size + j)
             # Box and Muller's method; 1 − u lies in (0, 1].
@@ -209,6 +225,16 @@ def _pass(w: AnyArray, net: Net, work: Scratch, obs: AnyArray, order: AnyArray, 
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _blocks(order: AnyArray, count: int) -> AnyArray:
+    """The rows of all images of steps, one step after the other."""
+    out = np.empty(order.size * count, dtype=np.int64)
+    for i in range(order.size):
+        for g in range(count):
+            out[i * count + g] = order[i] * count + g
+    return out
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def epoch(
     net: Adam, policy: Policy, work: Scratch, steps: Steps, order: AnyArray, made: int, rules: Rules, totals: AnyArray
 ) -> int:
@@ -221,6 +247,10 @@ def epoch(
     actor, critic, size = policy.actor, policy.critic, policy.actor.outputs
     stats = np.zeros(5)
     done = 0
+    images = policy.seen.count
+    at_once = BATCH_ROWS // images
+    places = _blocks(order, images)
+    kept = np.empty(BATCH_ROWS * size, dtype=np.float32)
     for begin in range(0, order.size, batch):
         stats[:] = 0.0
         g[:] = _ZERO
@@ -228,33 +258,40 @@ def epoch(
         if rules.normalize:
             scale = _normal_scale(steps.advantage, order[begin : begin + batch])
         transpose(w, actor, work.transposed)
-        for first in range(begin, begin + batch, BATCH_ROWS):
-            rows = min(BATCH_ROWS, begin + batch - first)
-            whole = _pass(w, actor, work, steps.obs, order, first, rows)
+        for first in range(begin, begin + batch, at_once):
+            rows = min(at_once, begin + batch - first)
+            whole = _pass(w, actor, work, steps.obs, places, first * images, rows * images)
+            combine(work.out, rows, size, policy.seen, kept)
             _actor_slopes(net, policy, work, steps, order[first : first + rows], scale, rules, stats)
+            spread(work.dout, rows, size, policy.seen, kept, _ONE / np.float32(batch))
             backward(w, g, actor, work, whole)
         if rules.target_kl > 0.0 and stats[3] / batch > rules.target_kl:
             break
         transpose(w, critic, work.transposed)
         weight = np.float32(rules.value_weight / batch)
-        for first in range(begin, begin + batch, BATCH_ROWS):
-            rows = min(BATCH_ROWS, begin + batch - first)
-            whole = _pass(w, critic, work, steps.obs, order, first, rows)
+        for first in range(begin, begin + batch, at_once):
+            rows = min(at_once, begin + batch - first)
+            whole = _pass(w, critic, work, steps.obs, places, first * images, rows * images)
+            combine(work.out, rows, 1, policy.valued, kept)
             for i in range(rows):
                 error = work.out[i] - steps.target[order[first + i]]
                 stats[1] += 0.5 * np.float64(error) * np.float64(error)
                 work.dout[i] = weight * error
+            spread(work.dout, rows, 1, policy.valued, kept, _ONE / np.float32(batch))
             backward(w, g, critic, work, whole)
         if not policy.discrete:
             for j in range(size):
                 g[policy.spread + j] -= np.float32(rules.entropy)
                 stats[2] += batch * (np.float64(w[policy.spread + j]) + 0.5 + 0.5 * math.log(2 * math.pi))
+        pull(g, policy.ties)
         norm = 0.0
         for i in range(g.size):
             norm += np.float64(g[i]) * np.float64(g[i])
         shrink = np.float32(min(1.0, rules.grad_clip / (math.sqrt(norm) + 1e-6)))
         done += 1
         adam(w, net.m, net.v, g, made + done, rules.rate, shrink)
+        if policy.ties.pull < 1.0:
+            project(w, policy.ties, policy.ties.pull)
         for k in range(5):
             totals[k] += stats[k] / batch
         totals[5] += 1.0

@@ -12,6 +12,7 @@ from burnside._random import Stream, hash_u64
 from burnside._types import AnyArray, BoolArray, IntArray
 from burnside.agents.common.advantages import advantages
 from burnside.agents.common.agent import ActingLearner, Agent, Arm, member_of
+from burnside.agents.common.arms import Use, resolve
 from burnside.agents.common.checkpoint import check_arrays
 from burnside.agents.common.evaluation import play
 from burnside.agents.common.log import EpisodeLog, Recorder
@@ -19,12 +20,14 @@ from burnside.agents.common.members import Member, check_members
 from burnside.agents.common.training import Budget
 from burnside.agents.ppo import kernels
 from burnside.agents.ppo.config import STATS, PPOConfig, RingPPOConfig
-from burnside.canonical.batched import form_of, with_arm
+from burnside.canonical.batched import form_of
 from burnside.envs.batched import BatchedEnv, Discrete, Evaluation, State, check_observations, select, update_rows
 from burnside.envs.gymnasium_batch import GymnasiumBatch, as_batched, scenes_of
 from burnside.envs.ring.scenes import RingScenes
 from burnside.errors import InvalidParameter
-from burnside.nn import mlp, mlp_kernels
+from burnside.nn import images, mlp, mlp_kernels
+from burnside.symmetry.declaration import EnvSymmetry
+from burnside.symmetry.flat import FlatSymmetry
 
 __all__ = ["PPO", "GeneralPPO", "initial", "layout", "parameters", "set_parameters"]
 
@@ -43,8 +46,10 @@ class PPO(Agent):
         config: Settings; default: ``PPOConfig()`` where the environment is batched natively, else
             ``PPOConfig.preset("general")`` (with as many scenes as a vector environment has). A
             :class:`RingPPOConfig` chooses App. C's networks, for rings.
-        arm: What is done with the symmetry: None, ``canonical`` (the form the environment declares), ``augment``, a
-            canonical form, or a symmetry to augment with.
+        arm: What is done with the symmetry: None, a name of :mod:`burnside.agents.common.arms` (``canonical``,
+            ``augment``, ``averaging``, …), a canonical form, or a symmetry through whose random elements episodes are
+            played.
+        symmetry: Which symmetry the arm uses; default what the environment declares, else the atlas's.
         seed: Of everything random; or several seeds, which are trained side by side.
         device: Of App. C's networks: ``cpu``, ``cuda`` or ``auto``.
     """
@@ -55,43 +60,53 @@ class PPO(Agent):
         config: PPOConfig | RingPPOConfig | None = None,
         arm: Arm = None,
         *,
+        symmetry: EnvSymmetry | FlatSymmetry | None = None,
         seed: int | Sequence[int] = 0,
         device: str = "cpu",
     ) -> None:
         base = as_batched(env)
         members = [member_of(each, arm) for each in ([seed] if isinstance(seed, int) else seed)]
         learner: ActingLearner
+        form = None
         if isinstance(config, RingPPOConfig):
             if not isinstance(base, RingScenes):
                 raise InvalidParameter(f"RingPPOConfig is for rings, not for {base.name}: use PPOConfig")
             from burnside.agents.common.devices import choose_device
             from burnside.agents.ppo.ring import RingPPO
 
+            form = form_of(base, arm)
             learner = RingPPO(config, base.spec, members, device=choose_device(device))
         else:
             if config is None:
                 config = PPOConfig.preset("general") if isinstance(base, GymnasiumBatch) else PPOConfig()
                 if (scenes := scenes_of(env)) is not None:
                     config = PPOConfig.preset("general", scenes=scenes, batch=16 * scenes)
-            learner = GeneralPPO(config, with_arm(base, arm), members)
-        super().__init__(base, learner, form_of(base, arm))
+            seen = resolve(base, arm, symmetry)
+            form, learner = seen.form, GeneralPPO(config, seen.env, members, seen.use)
+        super().__init__(base, learner, form)
 
 
 class GeneralPPO:
     """Members with their scenes and networks; a :class:`~burnside.agents.common.training.Learner`.
 
-    All scenes of all members step together, then every member updates its own networks.
+    All scenes of all members step together, then every member updates its own networks. ``use`` is what its updates do
+    with a symmetry; then networks may be asked at all images of an observation, rows of which stand in blocks.
     """
 
-    def __init__(self, config: PPOConfig, env: BatchedEnv, members: Sequence[Member | int]) -> None:
+    def __init__(
+        self, config: PPOConfig, env: BatchedEnv, members: Sequence[Member | int], use: Use | None = None
+    ) -> None:
         """Members (or seeds) before their first rollout."""
+        self.use = use
         self.members = [Member(each) if isinstance(each, int) else each for each in members]
         check_members(self.members)
         self.config, self.env = config, env
-        self.policy = layout(env, config)
+        self.policy = _shared(layout(env, config), use)
         self.work, self._grad = _scratch(self.policy), np.zeros(self.policy.size, dtype=np.float32)
         count, scenes = len(self.members), config.scenes
         self.weights = np.stack([initial(member.seed, self.policy, config) for member in self.members])
+        for flat in self.weights:
+            images.begin(flat, self.policy.ties)
         self.m, self.v = np.zeros_like(self.weights), np.zeros_like(self.weights)
         self.updates, self.epochs, self.rollouts = (np.zeros(count, dtype=np.int64) for _ in range(3))
         self.episode = np.full(count, scenes, dtype=np.int64)  # the next one to begin
@@ -104,7 +119,8 @@ class GeneralPPO:
     def identity(self) -> str:
         """What a checkpoint must agree on before it may be resumed."""
         members = [member.name for member in self.members]
-        return json.dumps({"ppo": self.config.to_json(), "env": self.env.name, "members": members})
+        found = {"ppo": self.config.to_json(), "env": self.env.name, "members": members}
+        return json.dumps(found if self.use is None else found | {"symmetry": self.use.symmetry.name})
 
     @property
     def episodes(self) -> IntArray:
@@ -137,6 +153,10 @@ class GeneralPPO:
         obs = check_observations(self.env.observe_batch(state), self.env.obs_dim)
         return obs.reshape(members, self.config.scenes, -1)
 
+    def _images(self, obs: AnyArray) -> AnyArray:
+        """Observations as the networks see them."""
+        return obs if self.use is None else self.use.images(obs)
+
     def _meant(self, action: AnyArray) -> AnyArray:
         """Actions as the environment takes them, from rows of float32."""
         flat = action.reshape(-1, action.shape[-1])
@@ -162,8 +182,9 @@ class GeneralPPO:
                 w, seed = self.weights[member], self.members[member].seed
                 counter = (self.rollouts[member] * steps + t) * scenes * width
                 action, log_prob = seen["action"][k, t], seen["log_prob"][k, t]
-                kernels.act(w, self.policy, self.work, obs[k], seed, counter, action, log_prob)
-                kernels.values(w, self.policy, self.work, obs[k], seen["value"][k, t])
+                mine = self._images(obs[k])
+                kernels.act(w, self.policy, self.work, mine, seed, counter, action, log_prob)
+                kernels.values(w, self.policy, self.work, mine, seen["value"][k, t])
             step = env.step_batch(state, self._meant(seen["action"][:, t]))
             state = step.state
             obs = self._observe(state, len(who))
@@ -219,24 +240,45 @@ class GeneralPPO:
         )
         advantage = advantages(reward, value, after, over, ended, config.gamma, config.lam).T
         steps = kernels.Steps(
-            seen["obs"].reshape(count, -1),
+            self._images(seen["obs"].reshape(count, -1)),
             seen["action"].reshape(count, -1),
             seen["log_prob"].ravel(),
             advantage.astype(np.float32).ravel(),
             (advantage + seen["value"]).astype(np.float32).ravel(),
         )
+        given, larger = steps, 1
+        if self.use is not None and self.use.augments:
+            larger = self.use.multiplies
         net = kernels.Adam(self.weights[m], self.m[m], self.v[m], self._grad)
         totals = np.zeros(len(STATS) + 1)
         for _ in range(config.epochs):
             keys = hash_u64(self.members[m].seed, Stream.REPLAY, self.epochs[m] * count + np.arange(count))
             order = np.argsort(keys)  # 64-bit hashes: no two alike, so any sort gives one order
             made = int(self.updates[m])
-            done = kernels.epoch(net, self.policy, self.work, steps, order, made, rules(config), totals)
+            if self.use is not None and self.use.augments:
+                steps, order = self._augmented(m, given, order)
+            wanted = rules(config)._replace(batch=config.batch * larger)
+            done = kernels.epoch(net, self.policy, self.work, steps, order, made, wanted, totals)
             self.updates[m] += done
             self.epochs[m] += 1
             if done < count // config.batch:
                 break
         self.recorder.stats[m].append(tuple(float(x) for x in totals[:-1] / max(totals[-1], 1.0)))
+
+    def _augmented(self, m: int, steps: kernels.Steps, order: IntArray) -> tuple[kernels.Steps, IntArray]:
+        """Steps with their images, and an order in which a step and its images are in the same minibatch.
+
+        The log-probability stays that of the behaviour at the original: at the image the old policy may give another,
+        and dividing by that one would correct for a behaviour that never was (2.2 times slower in a pilot).
+        """
+        assert self.use is not None
+        count, use = len(order), self.use
+        actions = steps.action[:, 0].astype(np.int64) if self.policy.discrete else steps.action
+        (obs,), moved = use.moved(self.members[m].seed, int(self.epochs[m]) * count, [steps.obs], actions)
+        times = len(obs) // count
+        rest = [np.tile(column, times) for column in (steps.log_prob, steps.advantage, steps.target)]
+        found = kernels.Steps(np.ascontiguousarray(obs), moved.reshape(len(obs), -1).astype(np.float32), *rest)
+        return found, (order[:, None] + count * np.arange(times)).ravel()
 
     # ------------------------------------------------------------------ results and checkpoints
 
@@ -247,14 +289,18 @@ class GeneralPPO:
     def values(self, obs: AnyArray, m: int = 0) -> AnyArray:
         """V for flat observations."""
         out = np.zeros(len(obs), dtype=np.float32)
-        kernels.values(self.weights[m], self.policy, self.work, check_observations(obs, self.env.obs_dim), out)
+        rows = self._images(check_observations(obs, self.env.obs_dim))
+        kernels.values(self.weights[m], self.policy, self.work, rows, out)
         return out
 
     def act(self, obs: AnyArray, m: int = 0) -> AnyArray:
         """The likeliest actions for flat observations: mean actions, or those of largest probability."""
-        rows = check_observations(obs, self.env.obs_dim)
+        rows = self._images(check_observations(obs, self.env.obs_dim))
         out = np.zeros((len(rows), self.policy.actor.outputs), dtype=np.float32)
         mlp_kernels.outputs(self.weights[m], self.policy.actor, self.work, rows, out)
+        if self.policy.seen.mode == images.AVERAGE:
+            out = images.turned(out, self.policy.seen)
+        out = out[:: len(out) // len(obs)]
         return np.asarray(out.argmax(axis=1)) if self.policy.discrete else out
 
     def evaluate(
@@ -270,7 +316,8 @@ class GeneralPPO:
             for i, row in enumerate(rows):  # a counter of its own for every episode, whoever else still plays
                 counter = (int(row) * limit + t) * width
                 one = slice(i, i + 1)
-                args = (self.weights[m], self.policy, self.work, obs[one], seed, counter, action[one], log_prob[one])
+                mine = self._images(obs[one])
+                args = (self.weights[m], self.policy, self.work, mine, seed, counter, action[one], log_prob[one])
                 kernels.act(*args)
             return self._meant(action)
 
@@ -303,6 +350,15 @@ def layout(env: BatchedEnv, config: PPOConfig) -> kernels.Policy:
     actor = mlp.network(env.obs_dim, config.hidden, outputs)
     critic = mlp.network(env.obs_dim, config.hidden, 1, at=actor.end)
     return kernels.Policy(actor, critic, critic.end, critic.end + (0 if discrete else outputs), discrete)
+
+
+def _shared(policy: kernels.Policy, use: Use | None) -> kernels.Policy:
+    """A policy whose networks are asked at images, or share weights, as an arm says."""
+    if use is None:
+        return policy
+    nets = [(policy.actor, "observation", "action"), (policy.critic, "observation", "value")]
+    ties = use.ties(policy.size, nets, None if policy.discrete else policy.spread)
+    return policy._replace(seen=use.seen, valued=use.valued, ties=ties)
 
 
 def _scratch(policy: kernels.Policy) -> mlp_kernels.Scratch:

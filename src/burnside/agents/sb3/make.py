@@ -196,7 +196,7 @@ def _augmented(
     algorithm: str, symmetry: EnvSymmetry, vector: Any, seed: int, own: dict[str, Any], settings: dict[str, Any]
 ) -> dict[str, Any]:
     from burnside.agents.sb3.buffers import MODES, replay_buffer, rollout_buffer
-    from burnside.agents.sb3.plan import squashed
+    from burnside.symmetry.concrete import squashed
 
     mode = own.get("mode", MODES[0])
     if mode not in MODES:
@@ -230,7 +230,8 @@ def _symmetric_policy(
     from stable_baselines3.common.torch_layers import CombinedExtractor, NatureCNN
 
     from burnside.agents.sb3 import policies
-    from burnside.agents.sb3.plan import Plan, squashed
+    from burnside.agents.sb3.plan import Plan
+    from burnside.symmetry.concrete import squashed
 
     if algorithm == "TD3":
         raise InvalidParameter(f"the arm {arm!r} is for PPO, SAC and DQN: with TD3 use 'augment' or 'canonical'")

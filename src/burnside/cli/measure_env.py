@@ -1,0 +1,259 @@
+"""``burnside measure ENV --learner ppo``: how many steps a symmetry saves a deep learner, with controls."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from burnside.cli.console import output, print_json, progress, styled, table
+from burnside.cli.models import parse_parameters
+from burnside.errors import BurnsideError, InvalidParameter, UnknownName
+from burnside.experiments.atlas.config import ARMS, CONTROLS, FRACTIONS, MAIN, PATIENCE, TASKS, Task
+from burnside.experiments.atlas.run import Measurement
+from burnside.runs import sweep
+from burnside.runs.sweep import SweepOutcome
+
+if TYPE_CHECKING:
+    from burnside.cli.measure import Measure
+    from burnside.experiments.atlas.analysis import Group
+
+__all__ = ["DEEP", "check_words", "is_deep", "measure_env"]
+
+#: Learners of environments; also ``module:function``.
+DEEP = ("ppo", "dqn", "sac", "sb3:PPO", "sb3:SAC", "sb3:DQN")
+#: Steps between evaluations of PPO are whole rollouts.
+_GRAIN = {"ppo": 512, "dqn": 256, "sac": 256}
+
+
+def is_deep(learner: str) -> bool:
+    """Whether a learner is one of environments, not of tables."""
+    return learner in DEEP or ":" in learner
+
+
+def measure_env(options: Measure) -> int:
+    """Run the command for an environment."""
+    task, reference = _task(options)
+    folder = options.runs / _folder_name(task)
+    if options.tune:
+        task = _tuned(options, task, folder)
+    outcome = _sweep(options, Measurement((task,), "measure"), folder)
+    if not outcome.ok:
+        return _unfinished(outcome, folder)
+    from burnside.experiments.atlas.analysis import groups
+
+    (group,) = groups(folder)
+    found = _summary(task, group, reference, folder, options)
+    try:
+        found["report"] = str(_page(group, folder, found))
+    except BurnsideError as error:  # matplotlib is an extra
+        found["report"] = None
+        found["note"] = str(error)
+    if options.json:
+        print_json(found)
+    else:
+        _show(found, group)
+    return 0
+
+
+def _folder_name(task: Task) -> str:
+    return re.sub(r"[^\w.-]+", "-", f"{task.env}-{task.learner}")
+
+
+def _task(options: Measure) -> tuple[Task, dict[str, float]]:
+    """The task that the options name, and the scores of random actions and of the action zero."""
+    from burnside.experiments.atlas.learners import reference_score
+    from burnside.experiments.atlas.tasks import env_maker, symmetry_for
+
+    learner = options.learner
+    if learner.startswith("sb3:") and learner not in DEEP:
+        raise UnknownName("learner", learner, DEEP)
+    known = next((t for t in TASKS if t.env == options.model and t.learner == learner and not t.variant), None)
+    known = known or next((t for t in TASKS if t.env == options.model and not t.variant), None)
+    make = parse_parameters(options.param)
+    maker = env_maker(options.model, make or (known.make if known else {}))
+    env = maker()
+    symmetry: Any = options.symmetry or (known.symmetry if known else "atlas")
+    declared = symmetry_for(env, options.model, symmetry)
+    with progress(f"playing {options.model} with random actions and with none"):
+        reference = {name: float(reference_score(maker, name, 30).mean()) for name in ("random", "zero")}
+    steps = options.steps or (known.steps if known and known.learner == learner else 200_000)
+    grain = _GRAIN.get(learner, 500)
+    every = options.every or (
+        known.every if known and known.learner == learner else max(grain, steps // 60 // grain * grain)
+    )
+    low, best = _scale(options, known, env, reference["random"])
+    settings: dict[str, Any] = dict(known.settings) if known and known.learner == learner else {}
+    settings |= parse_parameters(options.setting)
+    task = Task(
+        options.model,
+        known.family if known else "",
+        learner,
+        steps,
+        low,
+        best,
+        every=min(every, steps),
+        episodes=options.episodes,
+        seeds=options.seeds,
+        settings=settings,
+        arms=tuple(options.arms.split(",")),
+        controls=tuple(c for c in options.controls.split(",") if c and c != "none"),
+        make=make or (dict(known.make) if known else {}),
+        symmetry=symmetry,
+        block=max(1, min(5, -(-options.seeds // 2))),
+    )
+    return _possible(task, env, declared), reference
+
+
+def _scale(options: Measure, known: Task | None, env: Any, random: float) -> tuple[float | None, float | None]:
+    """Between which scores the thresholds lie: as given, as known, or as the environment's own aim says."""
+    if options.threshold is not None:
+        if not options.threshold > random:
+            raise InvalidParameter(
+                f"the threshold {options.threshold:g} is not above {random:.4g}, which random actions reach"
+            )
+        return random, random + (options.threshold - random) / MAIN
+    if known is not None:
+        return known.random, known.best
+    aim = getattr(getattr(env, "spec", None), "reward_threshold", None)
+    return (random, float(aim)) if aim is not None and aim > random else (None, None)
+
+
+def _possible(task: Task, env: Any, declared: Any) -> Task:
+    """Without the controls that this symmetry cannot have."""
+    from burnside.canonical.arms import on_rows
+    from burnside.envs.gymnasium_batch import as_batched
+
+    flat = on_rows(as_batched(lambda: env), declared)
+    controls = task.controls
+    if "domain" in controls and flat.other_domain() is None:
+        controls = tuple(c for c in controls if c != "domain")
+    return replace(task, controls=controls)
+
+
+def _sweep(options: Measure, job: Measurement, folder: Path) -> SweepOutcome:
+    from burnside.cli.sweep import parse_options
+
+    return sweep(
+        job,
+        "measure",
+        folder,
+        engine=options.engine,
+        workers=options.workers,
+        threads=1,
+        track=options.track,
+        options=parse_options(options.option),
+    )
+
+
+def _tuned(options: Measure, task: Task, folder: Path) -> Task:
+    """The task with settings that the same search found for every condition."""
+    from burnside.experiments.atlas.analysis import groups
+    from burnside.experiments.atlas.tuning import chosen, tuning_tasks
+
+    place = folder / "tuning"
+    outcome = _sweep(options, Measurement(tuning_tasks(task, options.tune), "measure"), place)
+    if not outcome.ok:
+        raise InvalidParameter(f"the search for settings did not finish ({place}): run the same command again")
+    best = chosen(task, groups(place))
+    return replace(task, tuned={f"{arm}/{control}": own for (arm, control), own in best.items()})
+
+
+def _unfinished(outcome: SweepOutcome, folder: Path) -> int:
+    from burnside.cli.console import print_problem
+
+    for name, why in outcome.failed.items():
+        print_problem("failed", f"{why} ({folder / 'cells' / name / 'failed.txt'})")
+    if outcome.left:
+        output().print("stopped; the same command resumes from here")
+    return outcome.exit_code
+
+
+def _summary(task: Task, group: Group, reference: dict[str, float], folder: Path, options: Measure) -> dict[str, Any]:
+    from burnside.experiments.atlas.analysis import rows_of
+
+    rows = rows_of(group)
+    order = next((row["order"] for row in rows if row["arm"] != "baseline"), None)
+    others = [key for key in group.conditions if key != ("baseline", "")]
+    overall = {"/".join(k for k in key if k): _finite(group.overall(key)) for key in others}
+    return {
+        "env": task.env,
+        "learner": task.learner,
+        "settings": dict(task.settings),
+        "tuning": "none: all at the learner's usual settings" if not task.tuned else {
+            "candidates": options.tune, "settings": {key: dict(own) for key, own in task.tuned.items()}},
+        "steps": task.steps,
+        "every": task.every,
+        "episodes": task.episodes,
+        "reference": reference,
+        "thresholds": [{"fraction": f, "score": group.threshold(f)} for f in FRACTIONS],
+        "thresholds_fixed_before": group.given,
+        "main": {"fraction": MAIN, "score": group.threshold(MAIN), "evaluations_in_a_row": PATIENCE},
+        "order": order,
+        # almost every pair of state and action has as many images as the group has elements
+        "orbit_counting": order,
+        "rows": rows,
+        "over_thresholds": {"/".join(k for k in key if k): group.over_thresholds(key) for key in others},
+        "overall": overall,
+        "runs": str(folder),
+    }  # fmt: skip
+
+
+def _finite(found: Any) -> dict[str, Any]:
+    return {
+        "ratio": found.value if math.isfinite(found.value) else None,
+        "low": found.low,
+        "high": found.high,
+        "bound": found.bound,
+    }
+
+
+def _page(group: Group, folder: Path, found: dict[str, Any]) -> Path:
+    from burnside.report.savings import measure_page
+
+    words = found["tuning"] if isinstance(found["tuning"], str) else "all tuned by the same search"
+    lead = (
+        f"burnside measure {found['env']} --learner {found['learner']}. Tuning: {words}. Random actions reach "
+        f"{found['reference']['random']:.4g}, the action zero {found['reference']['zero']:.4g}."
+    )
+    return measure_page([group], folder, lead)
+
+
+def _show(found: dict[str, Any], group: Group) -> None:
+    from burnside.report.savings import HEADERS, savings_rows
+
+    console = output()
+    console.print(styled((found["env"], "bold"), f", {found['learner']}: steps of the baseline over steps of the arm"))
+    fixed = "fixed before" if found["thresholds_fixed_before"] else "their scale measured in the baseline's runs"
+    levels = ", ".join(f"{t['score']:.4g} ({t['fraction']:.0%})" for t in found["thresholds"])
+    console.print(
+        f"thresholds ({fixed}): {levels}; the table has {found['main']['score']:.4g}, sustained", soft_wrap=True
+    )
+    reference = found["reference"]
+    console.print(f"random actions reach {reference['random']:.4g}, the action zero {reference['zero']:.4g}")
+    shown = table(*HEADERS)
+    for row in savings_rows(found["rows"]):
+        shown.add_row(*("–" if cell is None else str(cell) for cell in row))
+    console.print(shown)
+    tuning = found["tuning"] if isinstance(found["tuning"], str) else "all arms and controls by the same search"
+    console.print(f"tuning: {tuning}", soft_wrap=True)
+    if found["order"]:
+        console.print(f"orbit counting predicts {found['order']}: almost every pair has that many images")
+    if found["report"]:
+        console.print(f"the page: {found['report']}", soft_wrap=True)
+
+
+def check_words(options: Measure) -> None:
+    """Refuse arms and controls that do not exist, before anything runs."""
+    for arm in options.arms.split(","):
+        if arm not in ARMS:
+            raise UnknownName("arm", arm, ARMS)
+    for control in options.controls.split(","):
+        if control and control != "none" and control not in CONTROLS:
+            raise UnknownName("control", control, (*CONTROLS, "none"))
+    if options.seeds < 1:
+        raise InvalidParameter(f"seeds is {options.seeds}: give at least 1")
+    if options.tune < 0 or options.episodes < 1 or (options.steps is not None and options.steps < 1):
+        raise InvalidParameter("--tune must be 0 or more, --episodes and --steps at least 1")

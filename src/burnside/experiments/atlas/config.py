@@ -1,0 +1,164 @@
+"""What is measured: environments, learners, budgets and thresholds, all fixed before the study.
+
+A threshold is a fraction of the way from the score of random actions to the best one known. ``random`` and ``best`` are
+mean returns; how they were found is said beside each task, with what a pilot of one seed of the baseline showed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from burnside.errors import InvalidParameter, UnknownName
+
+__all__ = ["ARMS", "CONTROLS", "FRACTIONS", "MAIN", "PATIENCE", "PRESETS", "TASKS", "Task", "conditions"]
+
+#: Thresholds as fractions of the way from random to best, and the one of the table.
+FRACTIONS, MAIN = (0.5, 0.65, 0.8, 0.9), 0.8
+#: Evaluations in a row that must reach a threshold; the time is that of the first of them.
+PATIENCE = 2
+#: Arms that ``burnside measure`` knows.
+ARMS = (
+    "baseline", "canonical", "augment", "augment-random", "averaging", "equivariant", "mirror-loss", "relaxed",
+)  # fmt: skip
+#: Controls, and the arms they belong to: a saving that a control shares is not one by symmetry.
+CONTROLS: Mapping[str, tuple[str, ...]] = {
+    "domain": ("canonical",),  # another fundamental domain
+    "feature": ("canonical",),  # the indicator of the domain, or the frame's coordinates, without the symmetry
+    "placebo": ("canonical", "averaging", "augment"),  # a symmetry of the same shape that does not hold
+}
+USUAL = ("baseline", "canonical", "augment", "averaging")
+
+
+@dataclass(frozen=True)
+class Task:
+    """An environment with a learner and a budget.
+
+    Attributes:
+        env: a Gymnasium id, ``tictactoe``, or ``module:function``.
+        family: where it belongs.
+        learner: ``ppo``, ``dqn``, ``sac``, ``sb3:PPO``, …, or ``module:function``.
+        steps: environment steps of a run.
+        random, best: scores between which thresholds lie; None: what random play and the baseline reach.
+        every: environment steps between evaluations.
+        episodes: of an evaluation.
+        seeds: how many runs of each arm.
+        settings: of the learner, where they are not its usual ones.
+        arms: which.
+        controls: which.
+        make: arguments of the environment.
+        symmetry: ``atlas``, ``module:obj``, or a declaration in plain values.
+        cost: seconds of one run of one seed on one core, from the pilot.
+        variant: tells tasks of one environment apart.
+        block: seeds of a cell.
+        first_seed: the first of the seeds.
+        tuned: settings of conditions (``arm/control``) that were tuned, instead of ``settings``.
+    """
+
+    env: str
+    family: str
+    learner: str
+    steps: int
+    random: float | None = None
+    best: float | None = None
+    every: int = 1000
+    episodes: int = 10
+    seeds: int = 10
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    arms: tuple[str, ...] = USUAL
+    controls: tuple[str, ...] = tuple(CONTROLS)
+    make: Mapping[str, Any] = field(default_factory=dict)
+    symmetry: str | Mapping[str, Any] = "atlas"
+    cost: float = 30.0
+    variant: str = ""
+    block: int = 5
+    first_seed: int = 0
+    tuned: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense, in one sentence."""
+        if min(self.steps, self.every, self.episodes, self.seeds, self.block) < 1:
+            raise InvalidParameter("steps, evaluations, episodes and seeds must be at least 1")
+        if self.every > self.steps:
+            raise InvalidParameter(f"a run of {self.steps} steps is never evaluated every {self.every}: give fewer")
+        for arm in self.arms:
+            if arm not in ARMS:
+                raise UnknownName("arm", arm, ARMS)
+        for control in self.controls:
+            if control not in CONTROLS:
+                raise UnknownName("control", control, CONTROLS)
+        if (self.random is None) != (self.best is None) or (
+            self.best is not None and self.random is not None and not self.random < self.best
+        ):
+            raise InvalidParameter(f"thresholds need two scores, random {self.random} below best {self.best}")
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return f"{self.env} {self.variant}".strip()
+
+    def thresholds(self) -> list[float] | None:
+        """The scores of :data:`FRACTIONS`; None if they are not known before."""
+        if self.random is None or self.best is None:
+            return None
+        return [self.random + f * (self.best - self.random) for f in FRACTIONS]
+
+
+def conditions(task: Task) -> list[tuple[str, str]]:
+    """Arms and controls of a task, the baseline first: pairs (arm, control).
+
+    >>> conditions(Task("CartPole-v1", "classic control", "ppo", 1000, arms=("baseline", "canonical")))[:3]
+    [('baseline', ''), ('canonical', ''), ('canonical', 'domain')]
+    """
+    found = [("baseline", "")] + [(arm, "") for arm in task.arms if arm != "baseline"]
+    for control in task.controls:
+        found += [(arm, control) for arm in CONTROLS[control] if arm in task.arms]
+    return found
+
+
+# ---------------------------------------------------------------------- the tasks
+
+_ANT = {
+    "group": "mirror",
+    "observation": "0,1,-2,3,-4,-11,12,-9,10,-7,8,-5,6,13,-14,15,-16,17,-18,-25,26,-23,24,-21,22,-19,20",
+    "action": "-2,3,-0,1,-6,7,-4,5",
+    "name": "left and right",
+}
+_REACHER_MIRROR = {
+    "group": "mirror",
+    "observation": "0,1,-2,-3,4,-5,-6,-7,8,-9",
+    "action": "-0,-1",
+    "name": "mirror",
+}
+_ALL = (*USUAL, "augment-random", "equivariant", "mirror-loss", "relaxed")
+
+TASKS: tuple[Task, ...] = (
+    Task("CartPole-v1", "classic control", "ppo", 60_000, 22.0, 500.0, every=1024, arms=_ALL, cost=3),
+    Task("Pendulum-v1", "classic control", "sac", 8_000, -1220.0, -150.0, every=250, arms=_ALL, cost=10),
+    Task(
+        "Pendulum-v1", "classic control", "sac", 5_000, -1220.0, -150.0, every=250, settings={"updates": 4}, cost=22,
+        variant="4 updates a step",
+    ),
+    Task("Acrobot-v1", "classic control", "ppo", 60_000, -500.0, -80.0, every=1024, cost=10),
+)  # fmt: skip
+
+
+def _scaled(task: Task, **changes: Any) -> Task:
+    return replace(task, **changes)
+
+
+_SMOKE = (
+    _scaled(TASKS[0], steps=3_072, seeds=2, episodes=2, block=2, arms=("baseline", "canonical"), controls=("feature",)),
+    _scaled(
+        TASKS[1], steps=800, seeds=1, episodes=2, block=1, arms=("baseline", "averaging"), controls=(),
+        settings={"hidden": [16, 16], "begin": 200},
+    ),
+)  # fmt: skip
+_LAPTOP = (
+    _scaled(TASKS[0], seeds=5, arms=USUAL),
+    _scaled(TASKS[1], seeds=3, block=3, arms=("baseline", "averaging"), controls=("placebo",)),
+)
+
+#: Tasks of a preset, the cheapest and most decisive first.
+PRESETS: dict[str, tuple[Task, ...]] = {"smoke": _SMOKE, "laptop": _LAPTOP, "study": TASKS, "paper": TASKS}
