@@ -98,21 +98,17 @@ class _Beam:
         self.expanded += len(states)
         width = self.config.width
         total = (scores[:, None] + logs).ravel()
-        # Twice the width leaves room for duplicates; if it is not enough, all candidates are looked at.
-        wanted = min(2 * width, len(total))
-        while True:
-            order = np.argpartition(-total, wanted - 1)[:wanted] if wanted < len(total) else np.arange(len(total))
-            order = order[np.lexsort((order, -total[order]))]
-            self._reserve(width)
-            before = self.seen.copy() if wanted < len(total) else self.seen
-            parent, move = np.empty(width, dtype=np.int32), np.empty(width, dtype=np.int8)
-            after = np.empty(width, dtype=np.float32)
-            kept = kernels.best_children(
-                scores, logs, order, states, self.moves, self.words, self.seen, width, parent, move, after
-            )
-            if kept == width or wanted == len(total):
-                break
-            self.seen, wanted = before, len(total)
+        # Twice the width leaves room for duplicates; if it is not enough, all the others are looked at.
+        first = np.argpartition(-total, 2 * width - 1) if 2 * width < len(total) else np.arange(len(total))
+        self._reserve(width)
+        parent, move = np.empty(width, dtype=np.int32), np.empty(width, dtype=np.int8)
+        after, kept = np.empty(width, dtype=np.float32), 0
+        for part in (first[: 2 * width], first[2 * width :]):
+            if kept < width:
+                order = part[np.lexsort((part, -total[part]))]  # of equals the first
+                kept = kernels.best_children(
+                    scores, logs, order, states, self.moves, self.words, self.seen, kept, parent, move, after
+                )
         self.known += kept
         parent, move = parent[:kept], move[:kept]
         children = np.empty((kept, states.shape[1]), dtype=np.uint16)
@@ -167,7 +163,8 @@ def policy_beam(
     sides = int(policy.config.sides)
     stickers = np.asarray(state)
     n = round((stickers.shape[-1] / 6) ** 0.5)
-    full = CubeSpec(n, world.spec.turns, None if n > 3 else world.spec.goal)  # type: ignore[arg-type]
+    # with outer turns a larger cube is seen as a 3-cube
+    full = world.spec if n == world.spec.n else CubeSpec(max(n, 2), world.spec.turns)
     start = world.encode(as_array(full, stickers))
     if inverse:
         start = world.sorted(world.on_inverse[start])

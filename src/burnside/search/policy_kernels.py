@@ -94,15 +94,19 @@ def best_children(
     moves: AnyArray,
     words: AnyArray,
     seen: AnyArray,
-    width: int,
+    kept: int,
     parent: AnyArray,
     move: AnyArray,
     out_scores: AnyArray,
 ) -> int:
-    """Walk through candidates ``parent · moves + move`` from the best on; keep the first ``width`` that are new."""
-    choices, pieces = moves.shape[0], states.shape[1]
-    kept = 0
+    """Walk through candidates ``parent · moves + move`` from the best on; append what is new while there is room.
+
+    ``kept`` is how many there are already; returns how many there are then.
+    """
+    choices, pieces, width = moves.shape[0], states.shape[1], parent.shape[0]
     for t in range(order.shape[0]):
+        if kept == width:
+            break
         candidate = order[t]
         b, a = candidate // choices, candidate % choices
         key = np.uint64(0)
@@ -116,8 +120,6 @@ def best_children(
         parent[kept], move[kept] = b, a
         out_scores[kept] = scores[b] + logs[b, a]
         kept += 1
-        if kept == width:
-            break
     return kept
 
 

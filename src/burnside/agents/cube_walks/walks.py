@@ -34,6 +34,8 @@ class Walks(NamedTuple):
 def random_walks(world: CubePlacements, longest: int, seed: int, first: int, count: int) -> Walks:
     """Walks number ``first`` to ``first + count − 1`` of a seed; no turn undoes the one before it.
 
+    They use the stream ENV, as scrambles do: try a network on scrambles of another seed than that of its training.
+
     >>> from burnside.envs.cube import CubeSpec
     >>> walks = random_walks(placements(CubeSpec(3)), 26, 0, 0, 1000)
     >>> int(walks.lengths.min()), int(walks.lengths.max()), walks.states.shape
