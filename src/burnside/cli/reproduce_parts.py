@@ -74,7 +74,7 @@ PARTS: dict[str, Part] = {
     "ring1d": Part(
         "The 1D cyclic game: DQN with and without canonicalization (Table 1, Fig. 4a)",
         ring1d_part,
-        _seconds(10, 60, 4_000, 4_000),
+        _seconds(10, 130, 15_000, 4_000),
         EXPERIMENTS["ring1d"],
     ),
     "ring3d": Part(
@@ -111,8 +111,8 @@ PARTS: dict[str, Part] = {
     "atlas": Part(
         "Environments people use: what symmetry saves deep learners, with controls",
         atlas_part,
-        {"smoke": 20, "laptop": 170, "study": 24_000, "paper": 24_000},
-        experiment="atlas",
+        _seconds(20, 170, 24_000, 24_000),
+        EXPERIMENTS["atlas"],
     ),
 }
 
