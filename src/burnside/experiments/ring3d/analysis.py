@@ -13,11 +13,11 @@ import numpy as np
 
 from burnside._types import FloatArray, IntArray
 from burnside.envs.ring.core import RingSpec
-from burnside.envs.ring.games import play, random_play
 from burnside.envs.ring.optimal import expected_optimal_return
 from burnside.errors import UnknownName
 from burnside.experiments.arms import read_arms
 from burnside.experiments.ring3d.config import ALGORITHMS, PAPER, Setting
+from burnside.experiments.ring3d.walks import constant_play, random_play
 from burnside.runs import Results
 from burnside.stats import mean_interval
 from burnside.stats.intervals import mean_band
@@ -117,11 +117,11 @@ def _references(n: int) -> tuple[dict[str, Any], ...]:
     last = spec.n_actions - 1
     found = {
         "uniform random": random_play(spec, _BOARDS),
-        "one move for ever": play(spec, "baseline", lambda _: lambda pos, t: np.full(len(pos), last), _BOARDS),
+        "one move for ever": constant_play(spec, (last,), _BOARDS),
     }
     rows: list[dict[str, Any]] = []
-    for name, episodes in found.items():
-        summary = episodes.summary()
+    for name, (episodes, walk) in found.items():
+        summary = walk.summary(episodes)
         score = "sampled_mean" if name == "uniform random" else "greedy_mean"
         # over boards, not seeds: these policies have none
         error = float(episodes.returns.std(ddof=1) / math.sqrt(_BOARDS))
