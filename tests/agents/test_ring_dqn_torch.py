@@ -80,7 +80,9 @@ def test_evaluations_of_both_kinds_agree() -> None:
         assert (one.returns == two.returns).mean() > 0.97 and (one.lengths == two.lengths).mean() > 0.97
 
 
-@pytest.mark.parametrize(("config", "spec"), [(CONFIG, SPEC), (SMALL_3D, replace(CUBE, time_limit=12))], ids=str)
+@pytest.mark.parametrize(
+    ("config", "spec"), [(CONFIG, SPEC), (SMALL_3D, replace(CUBE, time_limit=12))], ids=["1d", "3d"]
+)
 def test_a_member_does_not_depend_on_its_company(config: DQNConfig, spec: RingSpec) -> None:
     """Nor on who has finished: those wait, and all members stay in one product."""
     together, other = (

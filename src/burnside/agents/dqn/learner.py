@@ -87,7 +87,7 @@ def ring_learner(
     scenes: int = 1,
     device: str = "cpu",
 ) -> RingDQN | GeneralDQN:
-    """The fastest learner on rings for what is asked.
+    """The fastest learner on rings that has these settings.
 
     A single member with a flat network and a named arm is one compiled loop. Encoders and equivariant networks are in
     torch, with all members in one product.

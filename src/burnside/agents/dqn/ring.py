@@ -1,7 +1,7 @@
 """DQN on the cyclic games (App. C) on a CPU: every member is one compiled loop.
 
 Compiled code releases Python's lock, so members in threads run side by side. No BLAS is called: the products are ours
-(:mod:`burnside.nn.sparse_kernels`), hence no thread pool to tame and the same bits whatever else runs.
+(:mod:`burnside.nn.sparse_kernels`), so there is no thread pool to limit, and the bits are the same whatever else runs.
 """
 
 from __future__ import annotations

@@ -181,7 +181,7 @@ def draw(slots: AnyArray, size: int, seed: int, first: int) -> None:
 def _refresh_targets(s: Arrays, work: Work, net: Layout, rules: Rules) -> None:
     """Make ``replay.value`` hold max_a Q_target(s', a) for every drawn transition that has not ended.
 
-    The target network stands still between syncs, so a value is computed once per slot and sync (``replay.stamp``).
+    The target network does not change between syncs, so a value is computed once per slot and sync (``replay.stamp``).
     Double DQN takes the action that is best for the network, which changes with every update: nothing is remembered.
     """
     sync, end = np.int32(s.counters[SYNC]), np.float32(rules.end_reward)

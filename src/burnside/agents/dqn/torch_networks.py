@@ -22,7 +22,7 @@ __all__ = ["TorchQ"]
 class TorchQ(TorchNetworks):
     """The Q-networks of members on rings; a :class:`~burnside.agents.dqn.networks.QNetworks`.
 
-    The target network stands still between syncs, so a single member remembers what it made of a board.
+    The target network does not change between syncs, so a single member keeps the features of every board it has met.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class TorchQ(TorchNetworks):
         """See :class:`~burnside.agents.dqn.networks.QNetworks`."""
         rows = np.arange(self.members)[:, None], self.everyone(who, slots)
         batch = Replay(*(array[rows] for array in replay))
-        if len(self.memory) > self.config.capacity:  # it would grow for ever where boards change at every step
+        if len(self.memory) > self.config.capacity:  # it would grow without limit where boards change at every step
             self.memory.clear()
         with torch.no_grad():
             (later,) = self.outputs(self.target, batch.after, self.memory)

@@ -298,7 +298,7 @@ class GeneralPPO:
         network, log_std = self.network.member(m), self.network.log_std(m)
 
         def policy(obs: AnyArray, rows: IntArray, t: int) -> AnyArray:
-            out, counter = network(obs)[0], rows * limit + t  # of its own for every episode, whoever else still plays
+            out, counter = network(obs)[0], rows * limit + t  # each episode has its own, whichever others still run
             if log_std is None:
                 return out.argmax(axis=1) if greedy else sample(out, uniform(seed, Stream.POLICY, counter))
             width = np.arange(log_std.size)

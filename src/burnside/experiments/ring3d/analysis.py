@@ -136,7 +136,7 @@ def _row(**known: Any) -> dict[str, Any]:
 
 
 def circling(cells: int, n: int = 5, p_mine: float = 0.7, end_reward: float = 20.0, limit: int = 100) -> float:
-    """Expected return of a policy that ignores the board and runs in a circle of so many cells, the start among them.
+    """Expected return of a policy that ignores the board and runs in a circle of ``cells`` cells, including the start.
 
     The goal is on the circle with probability ``cells / n³``, and then entered at a step uniform in 1 … cells;
     otherwise every step costs p, to the time limit.
