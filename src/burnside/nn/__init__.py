@@ -1,7 +1,7 @@
 """Torch layers with a leading member axis, the encoders of App. C, and layers that share weights over a group.
 
 ``layers`` has :class:`BatchLinear` and :class:`BatchConv3d` (one network per seed, all in one product), ``encoders``
-the 3D encoders, ``orbit`` the exactly equivariant :class:`OrbitLinear`, ``qnets`` the Q-networks of the cyclic games,
+the 3D encoders, ``orbit`` the exactly equivariant :class:`OrbitLinear`, ``ring_networks`` those of the cyclic games,
 ``tensor_action`` a declared symmetry on tensors, ``averaging`` any network averaged over it (:class:`GroupAverage`),
 ``commutant`` layers for signed permutations and rotations (:class:`EquivariantLinear`, ``RelaxedLinear``),
 ``residual`` and ``cube_equivariant`` the value networks of the cube, and the package ``flow`` flow-matching policies
