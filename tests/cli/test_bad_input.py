@@ -100,7 +100,7 @@ BAD = {
     "export MountainCar-v0 --to sb3": "the atlas says that it has none",
     "export CartPole-v1 --to rsl_rl": "continuous actions only",
     "export CartPole-v1 --to cleanrl --out mirror.txt": "must end in .py",
-    "export CartPole-v1 --to cleanrl --symmetry theirs:three": "is no symmetry of an environment",
+    "export CartPole-v1 --to cleanrl --symmetry theirs:three": "is not a symmetry of an environment",
     "atlas Nope-v0": "unknown environment of the atlas",
     "atlas --claim maybe": "unknown claim",
     "atlas --write": "--write stores what --check finds",
