@@ -39,6 +39,7 @@ _ENDS = 0.1  # the share of states where only one of both ends the episode, like
 _WIDEST = 160  # numbers of an observation up to which any permutation is looked for
 _MOVABLE = 24  # numbers of a state up to which states are scattered
 _TOGETHER = 64  # elements of a group that is checked as a whole though nothing is known of it
+_SOLVED = 24  # proposals for which the states that are seen as images are computed one by one
 _FEW = 60  # places of each kind in the check of a proposal that one step contradicts
 
 
@@ -121,6 +122,7 @@ class _Search:
     undecided: list[Found] = field(default_factory=list)
     done: int = 0
     unchecked: int = 0
+    solved: int = 0
     began: float = 0.0
 
     def run(self) -> Discovery:
@@ -149,10 +151,8 @@ class _Search:
         self.varies = np.ptp(data.observations, axis=0) > 0
         boards = propose_boards(self.env, data)
         known = {(str(p.observation), str(p.action)) for p in boards}
-        if len(self.env.layout.names) > _WIDEST:
-            return (
-                boards  # pictures: their numbers are too many for a search, and no permutation but a motion is likely
-            )
+        if boards or len(self.env.layout.names) > _WIDEST:
+            return boards  # cells move with the board; and pictures have too many numbers for a search
         found = boards
         scattered_data = self._scattered(data)
         sources = [
@@ -222,6 +222,9 @@ class _Search:
             looks = [(screen(simulator, proposal.observation, proposal.action, s, self.seed), s) for s in lifts]
             best = min(looks, key=lambda entry: (entry[0].worst, entry[0].dynamics))
             return _Candidate(proposal, best[1], best[0])
+        self.solved += 1
+        if self.solved > _SOLVED:
+            return _Candidate(proposal, None, None, "it came after others for whose states equations were solved")
         if simulator.look is None:
             return _Candidate(proposal, None, None, "what is seen at a state is not known without a step")
         solve = _Solver(lifter, proposal.observation)
@@ -265,13 +268,26 @@ class _Search:
             if whole.verdict == "holds" or (whole.verdict == "inconclusive" and whole.statistics):
                 self._keep(whole)
                 return
+        held: list[_Candidate] = []
+        single: list[Found] = []
         for candidate in blind[: self.checks]:
-            if self._follows(candidate):
+            if held and tuple(_points(candidate).tolist()) in generated([_points(c) for c in held]).elements:
                 continue
             if self._late():
                 self.unchecked += 1
                 continue
-            self._keep(self._checked([candidate], self.samples))
+            entry = self._checked([candidate], self.samples)
+            if entry.verdict == "holds":
+                held.append(candidate)
+                single.append(entry)
+            else:
+                self._keep(entry)
+        if len(held) > 1 and not self._late():
+            kept = [held[k] for k in generated([_points(c) for c in held]).kept]
+            whole = self._checked(kept, self.samples)
+            single = [whole] if whole.verdict == "holds" else single
+        for entry in single:
+            self._keep(entry)
         self.unchecked += max(0, len(blind) - self.checks)
 
     def _group(self, good: list[_Candidate], samples: int) -> list[Found]:
@@ -317,23 +333,6 @@ class _Search:
             self.unchecked += len(kept)
             return
         self._keep(self._checked(kept, min(120, self.samples)))
-
-    def _follows(self, candidate: _Candidate) -> bool:
-        """Whether a proposal is a product of what was found already."""
-        known = [p for entry in self.found for p in self._permutations_of(entry)]
-        return bool(known) and tuple(_points(candidate).tolist()) in generated(known).elements
-
-    @staticmethod
-    def _permutations_of(entry: Found) -> list[IntArray]:
-        pairs = []
-        for observation, action in entry.generators:
-            if not observation.replace("-", "").replace(",", "").isdigit():
-                continue
-            labels = entry.symmetry is not None and "Labels" in repr(entry.symmetry.action)
-            pairs.append(
-                points(SignedPermutation(observation), Labels(action) if labels else SignedPermutation(action))
-            )
-        return pairs
 
     def _keep(self, entry: Found) -> None:
         compared = entry.evidence == "statistics" and entry.verdict == "inconclusive" and entry.statistics
