@@ -98,7 +98,9 @@ def test_the_same_bits_alone_among_others_and_after_resuming():
     stopped = made(steps=60)
     resumed = GeneralSAC(TINY, as_batched("Pendulum-v1"), [3]).restore(stopped.arrays())
     resumed.advance(Budget(steps=90))
-    assert all(np.array_equal(resumed.arrays()[k], v) for k, v in alone.arrays().items())
+    after = resumed.arrays()
+    # means of losses have one entry for every call of advance
+    assert not [k for k, v in alone.arrays().items() if "stats" not in k and not np.array_equal(after[k], v)]
 
 
 @pytest.mark.probe

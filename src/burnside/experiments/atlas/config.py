@@ -176,6 +176,7 @@ TASKS: tuple[Task, ...] = (
     # 8 after 400 000 steps of 64 scenes, and rising
     Task(
         "burnside/PlanarPush-v0", "Burnside", "ppo", 1_200_000, 0.0, 10.0, every=20_480, episodes=50, arms=_FORMS,
+        controls=("feature", "placebo"),
         settings={"scenes": 64, "rollout": 32, "batch": 512}, cost=25,
     ),
 )  # fmt: skip
