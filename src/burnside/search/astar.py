@@ -175,7 +175,8 @@ def astar(
         config: the settings.
         canonical: a function to ``(representatives, …)``, such as ``CubeSymmetry(spec).canonicalizer``.
 
-    >>> from burnside.envs.cube import CubeSpec, apply_moves, solved, two_values
+    >>> from burnside.envs.cube import CubeSpec, apply_moves, solved
+    >>> from burnside.envs.cube.tables import two_values
     >>> from burnside.search import CubePuzzle
     >>> spec = CubeSpec(2)
     >>> start = apply_moves(spec, solved(spec), "R U")

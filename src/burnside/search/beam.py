@@ -81,7 +81,8 @@ def beam(
         config: the settings.
         canonical: a form under which states count as the same; see :func:`burnside.search.astar`.
 
-    >>> from burnside.envs.cube import CubeSpec, apply_moves, solved, two_values
+    >>> from burnside.envs.cube import CubeSpec, apply_moves, solved
+    >>> from burnside.envs.cube.tables import two_values
     >>> from burnside.search import CubePuzzle
     >>> spec = CubeSpec(2)
     >>> found = beam(CubePuzzle(spec), apply_moves(spec, solved(spec), "R U"), two_values, BeamConfig(width=4))

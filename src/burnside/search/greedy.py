@@ -27,7 +27,8 @@ def greedy(
         depth: moves after which it gives up.
         network_rows: states the heuristic gets in one call, at most.
 
-    >>> from burnside.envs.cube import CubeSpec, scramble, two_values
+    >>> from burnside.envs.cube import CubeSpec, scramble
+    >>> from burnside.envs.cube.tables import two_values
     >>> from burnside.search import CubePuzzle
     >>> start, _ = scramble(CubeSpec(2), seeds=range(3), lengths=9)
     >>> [found.length for found in greedy(CubePuzzle(CubeSpec(2)), start, two_values)] == two_values(start).tolist()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from burnside.errors import InvalidParameter
@@ -74,7 +75,7 @@ def solve_cube(policy: Any, state: Any, config: SolverConfig | None = None) -> S
     The counts and times of the result are those of all its beams together.
 
     Args:
-        policy: a :class:`~burnside.agents.cube_walks.CubePolicy`.
+        policy: a :class:`~burnside.agents.cube_walks.CubePolicy`, or the file of one.
         state: uint8 stickers.
         config: the settings.
 
@@ -86,6 +87,10 @@ def solve_cube(policy: Any, state: Any, config: SolverConfig | None = None) -> S
     >>> solve_cube(policy, apply_moves(spec, solved(spec), "R U F' L"), SolverConfig(table=4)).text
     "L' F U' R'"
     """
+    if isinstance(policy, (str, Path)):
+        from burnside.agents.cube_walks import load_policy
+
+        policy = load_policy(policy)
     settings = config or SolverConfig()
     inverse = bool(policy.world.has_inverse) and len(policy.world.goals) == 1
     tried: list[SearchResult] = []

@@ -2,7 +2,7 @@
 
 What lives here:
 
-- ``finite``, ``continuous``, ``given``, ``groups`` — the groups an environment can have (:func:`env_group`);
+- ``finite``, ``continuous``, ``given``, ``groups`` — the groups an environment can have;
 - ``base`` — what a representation is; sums, dictionaries, tuples, frame stacks; reading and writing;
 - ``vectors``, ``affine``, ``labels``, ``images``, ``rotations`` — the representations themselves;
 - ``acting`` — a group acting on a space: ``act(g, x)`` for every element, batched and fast;
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from burnside.symmetry.declaration import EnvSymmetry as EnvSymmetry
     from burnside.symmetry.frames import Frame as Frame
     from burnside.symmetry.frames import canonical_form as canonical_form
-    from burnside.symmetry.groups import env_group as env_group
     from burnside.symmetry.images import Image as Image
     from burnside.symmetry.labels import Labels as Labels
     from burnside.symmetry.labels import MultiLabels as MultiLabels

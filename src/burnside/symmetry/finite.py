@@ -83,7 +83,7 @@ class FiniteGroup(EnvGroup):
         name: shown in reports.
         matrices: for each *generator* the matrix by which it moves the plane or space, if it does.
 
-    >>> from burnside.symmetry import env_group
+    >>> from burnside.symmetry.groups import env_group
     >>> square = env_group("D4")
     >>> square, square.generators, square.compose(1, 1)
     (D4, [1, 2], 3)

@@ -51,7 +51,7 @@ def sample_depth(spec: CubeSpec, depth: int, count: int, seed: int = 0, *, first
     ``first`` numbers the first of them: other numbers are independent draws. At n = 2 with any orientation as goal,
     each state is turned by a random rotation.
 
-    >>> from burnside.envs.cube import two_values
+    >>> from burnside.envs.cube.tables import two_values
     >>> two_values(sample_depth(CubeSpec(2), 5, 4)).tolist(), sample_depth(CubeSpec(5), 2, 3).shape
     ([5, 5, 5, 5], (3, 150))
     """
@@ -184,7 +184,8 @@ def greedy_paths(network: Any, spec: CubeSpec, states: AnyArray, limit: int) -> 
 
     It takes the child with the least value, the first of equals, and a solved child before all others.
 
-    >>> from burnside.envs.cube import apply_moves, solved, two_values
+    >>> from burnside.envs.cube import apply_moves, solved
+    >>> from burnside.envs.cube.tables import two_values
     >>> start = apply_moves(CubeSpec(2), solved(CubeSpec(2), 1), "R U F")
     >>> greedy_paths(two_values, CubeSpec(2), start, 5).tolist()
     [3]
@@ -225,7 +226,7 @@ def greedy_solve_rate(
         limit: Turns allowed (default: twice the depth plus 10).
         seed: Of the test states.
 
-    >>> from burnside.envs.cube import two_values
+    >>> from burnside.envs.cube.tables import two_values
     >>> greedy_solve_rate(two_values, CubeSpec(2), [3, 9], per_depth=20).shortest.tolist()
     [20, 20]
     """

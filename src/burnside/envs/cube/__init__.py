@@ -27,6 +27,5 @@ if TYPE_CHECKING:
     from burnside.envs.cube.render import orbit_figure as orbit_figure
     from burnside.envs.cube.symmetry import CubeCanonicalizer as CubeCanonicalizer
     from burnside.envs.cube.symmetry import CubeSymmetry as CubeSymmetry
-    from burnside.envs.cube.tables import two_values as two_values
 else:
     __all__, __getattr__, __dir__ = lazy(__name__)
