@@ -337,6 +337,12 @@ def test_normalized_observations_and_wrapped_vectors_are_refused() -> None:
         make_sb3("PPO", vector, "canonical")
     with pytest.raises(InvalidParameter, match="make_vec_env"):
         make_sb3("PPO", gym.make_vec("CartPole-v1", 2), "augment")
+    with pytest.raises(InvalidParameter, match="observations of the kind Text"):
+        make_sb3("PPO", Toy(spaces.Dict(say=spaces.Text(3)), spaces.Discrete(2)))
+    with pytest.raises(InvalidParameter, match="does not take any vector"):
+        make_sb3("DQN", gym.make("burnside.envs:burnside/Cube-v0"), "averaging")
+    with pytest.raises(InvalidParameter, match="NameNotFound"):
+        make_sb3("PPO", "NoSuchEnv-v0")
     angles = EnvSymmetry("C4", Rotation((1, 2), angles=(0,)), Trivial())
     with pytest.raises(InvalidParameter, match="cosine and sine"):
         make_sb3("PPO", Toy(spaces.Box(-4, 4, (3,)), spaces.Discrete(2)), "equivariant", angles)

@@ -14,15 +14,17 @@ import pytest
 from burnside.agents.common.members import Member
 from burnside.agents.common.training import Budget
 from burnside.agents.dqn.config import DQNConfig
+from burnside.agents.dqn.learner import ring_learner
 from burnside.cli import main
 from burnside.envs.ring.core import RingSpec
+from burnside.envs.ring.scenes import RingScenes
 from burnside.errors import UnknownName, UnreadableFile
 from burnside.experiments.arms import KEY, read_arms
 from burnside.experiments.registry import EXPERIMENTS
 from burnside.experiments.ring1d import PAPER, PRESETS, Plan, Ring1D
 from burnside.experiments.ring1d.analysis import _ratios, by_rule, growth, ratios, returns_by_part, table, times
 from burnside.experiments.ring1d.config import VARIANTS
-from burnside.experiments.ring1d.run import _row, make_learner, variant_of
+from burnside.experiments.ring1d.run import _row, variant_of
 from burnside.report.ring1d import curves_plot, returns_plot, times_plot
 from burnside.runs import sweep
 
@@ -67,7 +69,7 @@ def test_long_runs_keep_means_of_a_hundred_episodes(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(("arm", "episodes", "cut"), [("canonical", 60, 25), ("equivariant", 24, 11)])
 def test_a_checkpoint_between_episodes_changes_no_bit(arm: str, episodes: int, cut: int) -> None:
     spec, config = RingSpec(5), DQNConfig.preset("ring1d")
-    straight, broken, resumed = (make_learner(config, spec, Member(3, arm)) for _ in range(3))
+    straight, broken, resumed = (ring_learner(config, RingScenes(spec), [Member(3, arm)]) for _ in range(3))
     while straight.advance(Budget(episodes=episodes)):
         pass
     while broken.advance(Budget(episodes=cut)):
@@ -108,7 +110,7 @@ def test_killed_for_good_and_resumed_ends_with_the_same_rows(smoke: Path, tmp_pa
 
 def test_rows_count_from_one_and_censor_at_the_budget() -> None:
     spec = RingSpec(5)
-    learner = make_learner(DQNConfig.preset("ring1d"), spec, Member(0))
+    learner = ring_learner(DQNConfig.preset("ring1d"), RingScenes(spec), [Member(0)])
     learner.advance(Budget(episodes=120))
     log = learner.log()
     row = _row(spec, log, [0.0], 100)

@@ -9,7 +9,7 @@ from burnside.cli import main
 
 gymnasium = pytest.importorskip("gymnasium")
 
-from worlds import Disc, Round3, Square, SquareAlmost, SquareLeft  # noqa: E402
+from tests.symmetry.worlds import Disc, Round3, Square, SquareAlmost, SquareLeft  # noqa: E402
 
 from burnside.canonical.checking.check import check_symmetry  # noqa: E402
 from burnside.canonical.discovery.recorded import discover_data  # noqa: E402
@@ -24,7 +24,7 @@ def proposed(name, steps=4000, **options):
 
 
 def discovered(env, **options):
-    return discover_env(env, steps=3000, samples=100, **options)
+    return discover_env(env, steps=2000, samples=60, **options)
 
 
 def groups(found):
@@ -111,12 +111,12 @@ def test_labels_of_a_table():
 def test_trajectories_refute_a_lander_whose_legs_stay():
     pytest.importorskip("Box2D")
     legs = EnvSymmetry("mirror", "-0,1,-2,3,-4,-5,6,7", "labels 0,3,2,1")
-    verdict = check_symmetry("LunarLander-v3", legs, samples=150)
+    verdict = check_symmetry("LunarLander-v3", legs, samples=80)
     assert (verdict.method, verdict.verdict) == ("trajectories", "refuted")
     right = EnvSymmetry("mirror", "-0,1,-2,3,-4,-5,7,6", "labels 0,3,2,1")
-    verdict = check_symmetry("LunarLander-v3", right, samples=60)
+    verdict = check_symmetry("LunarLander-v3", right, samples=40)
     assert verdict.verdict == "inconclusive"  # in distribution nothing is proved
-    assert 0 < verdict.resolution < 0.5
+    assert 0 < verdict.resolution < 0.6
 
 
 # ---------------------------------------------------------------------- data alone

@@ -1,10 +1,10 @@
 """Learners. One folder each, none imports another; what they share is in ``common``.
 
-``dqn`` and ``ppo`` take any environment (an id, a Gymnasium environment, a batched one) and an *arm*, which says what
-is done with its symmetry: :class:`DQN` and :class:`PPO`. ``flow_ppo`` is PPO over the chains of a flow policy (App. C),
-``cube_values`` deep approximate value iteration on cubes. :func:`make_sb3` (folder ``sb3``) makes models of
-Stable-Baselines3 with the same arms and more. Ours are seeded by counters: a seed gives the same curve alone
-or among others.
+``dqn``, ``ppo`` and ``sac`` take any environment (an id, a Gymnasium environment, a batched one) and an *arm*, which
+says what is done with its symmetry: :class:`DQN`, :class:`PPO` and :class:`SAC`. ``flow_ppo`` is PPO over the chains of
+a flow policy (App. C), ``cube_values`` deep approximate value iteration on cubes. :func:`make_sb3` (folder ``sb3``)
+makes models of Stable-Baselines3 with the same arms and more. Ours are seeded by counters: a seed gives the same curve
+alone or among others.
 
 >>> from burnside.agents import DQN
 >>> agent = DQN("burnside/Ring1D-v0", arm="canonical").learn(1_000)
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from burnside.agents.ppo.config import PPOConfig as PPOConfig
     from burnside.agents.ppo.config import RingPPOConfig as RingPPOConfig
     from burnside.agents.ppo.learner import PPO as PPO
+    from burnside.agents.sac.config import SACConfig as SACConfig
+    from burnside.agents.sac.learner import SAC as SAC
     from burnside.agents.sb3.make import make_sb3 as make_sb3
 else:
     __all__, __getattr__, __dir__ = lazy(__name__)

@@ -15,6 +15,8 @@ import numpy as np
 from burnside._types import AnyArray, IntArray
 from burnside.canonical.declared import known_symmetry
 from burnside.envs.batched import BatchedEnv, BatchStep, Box, Discrete, State
+from burnside.envs.planar.scenes import PlanarScenes
+from burnside.envs.planar.symmetry import PlanarSymmetry
 from burnside.envs.ring.scenes import RingScenes
 from burnside.errors import InvalidParameter
 from burnside.symmetry.declaration import EnvSymmetry, as_symmetry
@@ -65,6 +67,8 @@ def _declared(env: BatchedEnv) -> EnvSymmetry:
         from burnside.canonical.known import ring_translations
 
         return ring_translations(env.spec.n, env.spec.d)
+    if isinstance(env, PlanarScenes) and env.frame == "world":
+        return as_symmetry(PlanarSymmetry(env.spec))
     inner = getattr(env, "example", None)
     if inner is None:
         raise InvalidParameter(f"{env.name} declares no symmetry: give an EnvSymmetry")

@@ -120,7 +120,11 @@ def check_policy(
     env = observations if hasattr(observations, "reset") and hasattr(observations, "step") else None
     if symmetry is None and env is None:
         raise InvalidParameter("give the symmetry, or an environment whose symmetry is declared or in the atlas")
-    declared = known_symmetry(env, "check_policy") if symmetry is None else as_symmetry(symmetry)
+    declared = (
+        known_symmetry(env, "check_policy", "check_policy(policy, EnvSymmetry(…), env)")
+        if symmetry is None
+        else as_symmetry(symmetry)
+    )
     asked = _Asked(policy, declared)
     declaration = None
     if env is not None:

@@ -111,7 +111,7 @@ def open_symmetry(reference: str | None, env: Any, user: str) -> Any:
     if reference is None:
         from burnside.canonical.declared import known_symmetry
 
-        return known_symmetry(env, user)
+        return known_symmetry(env, user, "--symmetry module:obj")
     if ":" not in reference:
         raise InvalidParameter(f"--symmetry takes module:obj, got {reference!r}")
     found = load_object(reference)

@@ -40,7 +40,7 @@ class Discover:
     checks: int = 12
     """The most proposals that are checked one by one, the best first."""
     seconds: float = 120.0
-    """No new check is begun after so many seconds (counted from the last transition)."""
+    """No new check is begun after so many seconds of the processor, counted from the last transition."""
     z: float = 5.0
     """Proposals may differ from the data by this many standard errors."""
     tol: float = 1e-6
@@ -127,7 +127,7 @@ def _show(found: Discovery) -> None:
     left = f", {spent.unchecked} proposals unchecked" if spent.unchecked else ""
     console.print(
         f"looked for: {found.tried}; {spent.transitions} transitions, {sum(spent.proposals.values())} proposals, "
-        f"{spent.checks} checks in {spent.seconds:.1f}{limit} seconds after the data{left}",
+        f"{spent.checks} checks in {spent.seconds:.1f}{limit} seconds of the processor after the data{left}",
         soft_wrap=True,
         markup=False,
     )

@@ -27,6 +27,7 @@ from burnside.report.planar import planar_part
 from burnside.report.ring1d import ring1d_part
 from burnside.report.ring3d import ring3d_part
 from burnside.report.robot import has_simulator, robot_part
+from burnside.report.savings import atlas_part
 from burnside.report.theory import theory_part
 from burnside.runs import sweep
 from burnside.runs.job import DeviceName, EngineName, Job, PresetName
@@ -73,7 +74,7 @@ PARTS: dict[str, Part] = {
     "ring1d": Part(
         "The 1D cyclic game: DQN with and without canonicalization (Table 1, Fig. 4a)",
         ring1d_part,
-        _seconds(10, 60, 4_000, 4_000),
+        _seconds(10, 130, 15_000, 4_000),
         EXPERIMENTS["ring1d"],
     ),
     "ring3d": Part(
@@ -106,6 +107,12 @@ PARTS: dict[str, Part] = {
         _seconds(30, 60, 4_000, 5_000_000),
         EXPERIMENTS["robot"],
         has_simulator,
+    ),
+    "atlas": Part(
+        "Environments people use: what symmetry saves deep learners, with controls",
+        atlas_part,
+        _seconds(20, 170, 24_000, 24_000),
+        EXPERIMENTS["atlas"],
     ),
 }
 

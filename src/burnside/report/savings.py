@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from burnside.experiments.atlas.analysis import Group, curve_band, groups, rows_of
-from burnside.experiments.atlas.config import FRACTIONS, MAIN, PATIENCE
+from burnside.experiments.atlas.config import FRACTIONS, MAIN, PATIENCE, PRESETS, conditions
 from burnside.report.page import Page
 from burnside.report.parts import add_results
 from burnside.report.plots import Plot, plot
-from burnside.report.tables import number
+from burnside.report.tables import markdown, number
 from burnside.stats.ratios import Ratio
 
-__all__ = ["atlas_part", "measure_page", "savings_plot", "savings_rows"]
+__all__ = ["atlas_part", "measure_page", "plan_table", "savings_plot", "savings_rows"]
 
 _COLOURS = {
     "baseline": "#444444", "canonical": "#0072b2", "augment": "#009e73", "augment-random": "#56b4e9",
@@ -221,6 +221,21 @@ def savings_plot(found: Sequence[Group], name: str = "atlas-savings") -> Plot | 
     headers = ["env", "variant", "arm", "ratio", "low", "high", "bound", "order"]
     data = [tuple(row[key] for key in headers) for row in shown]
     return plot(name, caption, draw, headers, data, size=(6.8, 1.2 + 0.42 * len(names)))
+
+
+def plan_table() -> str:
+    """The tasks of the study with what they cost, for the page of the documentation."""
+    heads = ["environment", "family", "learner", "steps", "seeds", "conditions", "core-hours"]
+    rows, total = [], 0.0
+    for task in PRESETS["study"]:
+        count = len(conditions(task))
+        hours = task.cost * task.seeds * count / 3600
+        total += hours
+        rows.append(
+            [f"`{task.env}` {task.variant}".strip(), task.family, task.learner, number(task.steps), str(task.seeds),
+             str(count), f"{hours:.1f}"]
+        )  # fmt: skip
+    return markdown(heads, [*rows, ["all", "", "", "", "", "", f"{total:.1f}"]])
 
 
 def atlas_part(page: Page, preset: str, folder: Path, out: Path) -> None:

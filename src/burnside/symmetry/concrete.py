@@ -97,7 +97,14 @@ def _read_off(acting: Acting, g: Any, space: Any, what: str) -> Map:
     width = space.shape[0]
 
     def act(x: AnyArray) -> AnyArray:
-        return np.asarray(acting.act(g, x.astype(space.dtype)), dtype=np.float64)
+        try:
+            return np.asarray(acting.act(g, x.astype(space.dtype)), dtype=np.float64)
+        except Exception as error:
+            raise InvalidParameter(
+                f"how the group acts on the {what} is a function that does not take any vector "
+                f"({type(error).__name__}: {error!s:.80}), so no matrix can be read off: give a representation, "
+                "or use the arm 'canonical'"
+            ) from error
 
     offset = act(np.zeros(width))
     matrix = np.stack([act(row) - offset for row in np.eye(width)], axis=1)
@@ -115,16 +122,20 @@ def _generated(generators: Sequence[tuple[Map, Map]], name: str) -> Group:
     """The abstract group that pairs of maps generate, as permutations of its own elements."""
     unit = tuple(m.identity() for m in generators[0])
     elements: list[tuple[Map, ...]] = [unit]
+    numbers = {tuple(map(_key, unit)): 0}
     images: list[list[int]] = [[] for _ in generators]
 
     def number(pair: tuple[Map, ...]) -> int:
-        for k, known in enumerate(elements):
-            if all(a.difference(b) is None for a, b in zip(pair, known, strict=True)):
-                return k
-        if len(elements) == _MOST:
-            raise GroupTooLarge(f"the generators of {name} generate more than {_MOST} elements: declare a subgroup")
-        elements.append(pair)
-        return len(elements) - 1
+        key = tuple(map(_key, pair))
+        if key not in numbers:
+            if len(elements) == _MOST:
+                raise GroupTooLarge(
+                    f"the generators of {name} generate more than {_MOST} elements, too many for a network or a batch: "
+                    "declare a finite subgroup, or use a canonical form"
+                )
+            numbers[key] = len(elements)
+            elements.append(pair)
+        return numbers[key]
 
     for h in elements:  # which grows meanwhile
         for j, s in enumerate(generators):
@@ -132,6 +143,14 @@ def _generated(generators: Sequence[tuple[Map, Map]], name: str) -> Group:
     if len(elements) == 1:
         raise InvalidAction(f"the generators of {name} change nothing, so there is nothing to learn from them")
     return Group(images, name="read off")
+
+
+def _key(m: Map) -> bytes:
+    """The same for maps that agree up to rounding."""
+    if isinstance(m, Labels):
+        return m.table.tobytes()
+    general = affine(m)
+    return (np.round(np.column_stack([general.linear, general.offset]), 5) + 0.0).tobytes()
 
 
 # ---------------------------------------------------------------------- pictures

@@ -22,7 +22,7 @@ from burnside.errors import InvalidParameter
 from burnside.symmetry.labels import Labels
 from burnside.symmetry.vectors import SignedPermutation
 
-__all__ = ["Proposal", "Transitions", "collect", "misfit", "propose"]
+__all__ = ["Proposal", "Transitions", "collect", "misfit", "propose", "propose_linear"]
 
 _BLOCKS = 20
 _MOST = 64  # proposals
@@ -297,8 +297,9 @@ def propose(data: Transitions, z: float = 5.0) -> list[Proposal]:
     """
     found: list[Proposal] = []
     known: set[tuple[str, str]] = set()
-    for dynamics_only in (False, True):
-        for proposal in _search(data, _statistics(data, dynamics_only), z):
+    # Few data leave room for so many permutations that plain changes of sign, the most usual maps, are sought first.
+    for dynamics_only, in_place in ((False, True), (False, False), (True, True), (True, False)):
+        for proposal in _search(_Size.of(data), _statistics(data, dynamics_only), z, in_place):
             key = str(proposal.observation), str(proposal.action)
             if key not in known:
                 known.add(key)
@@ -306,16 +307,56 @@ def propose(data: Transitions, z: float = 5.0) -> list[Proposal]:
     return found
 
 
-def _search(data: Transitions, statistics: list[_Statistic], z: float) -> list[Proposal]:
-    d = data.observations.shape[1]
-    m = data.labels or data.actions.shape[1]
-    varies = np.concatenate([np.ptp(data.observations, axis=0) > 0, np.ones(m, dtype=bool)])
-    possible = _candidates(statistics, d, m, bool(data.labels), varies, z)
+def propose_linear(effect: FloatArray, fixed: list[FloatArray], d: int, labels: bool) -> list[Proposal]:
+    """The same from derivatives at one state that the symmetry keeps, which are known up to rounding.
+
+    Args:
+        effect: how the numbers of the observation change with all numbers, those of the action last.
+        fixed: vectors of all numbers that must stay: what is seen there, and what follows if nothing is done.
+        d: numbers of the observation.
+        labels: whether actions are labels; then their columns are differences from the mean.
+
+    >>> effect = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
+    >>> [(str(p.observation), str(p.action)) for p in propose_linear(effect, [np.zeros(3)], 2, False)]
+    [('-0,-1', '-0')]
+    """
+    statistics = []
+    for value in (effect, *fixed):
+        error = 2e-4 * np.abs(value).max(initial=0.0) + 1e-5
+        statistics.append(_Statistic(value, np.full_like(value, error**2)))
+    size = _Size(d, len(effect) - d, labels, np.ones(len(effect), dtype=bool))
+    found: list[Proposal] = []
+    for in_place in (True, False):
+        found += [p for p in _search(size, statistics, 5.0, in_place) if p not in found]
+    return found
+
+
+@dataclass(frozen=True)
+class _Size:
+    """How many numbers observation and action have, whether actions are labels, and which numbers ever change."""
+
+    d: int
+    m: int
+    labels: bool
+    varies: AnyArray
+
+    @classmethod
+    def of(cls, data: Transitions) -> _Size:
+        m = data.labels or data.actions.shape[1]
+        varies = np.concatenate([np.ptp(data.observations, axis=0) > 0, np.ones(m, dtype=bool)])
+        return cls(data.observations.shape[1], m, bool(data.labels), varies)
+
+
+def _search(size: _Size, statistics: list[_Statistic], z: float, in_place: bool) -> list[Proposal]:
+    d, m, varies = size.d, size.m, size.varies
+    possible = _candidates(statistics, d, m, size.labels, varies, z)
+    if in_place:  # the numbers of the observation keep their places
+        possible[:d, :d] &= np.eye(d, dtype=bool)[..., None]
     found: list[Proposal] = []
     for image, sign in _assignments(possible, statistics, z):
         if (image == np.arange(d + m)).all() and (sign[varies] > 0).all():
             continue  # nothing changes that was ever seen to change
-        proposal = _proposal(image, sign, d, bool(data.labels), _score(image, sign, statistics))
+        proposal = _proposal(image, sign, d, size.labels, _score(image, sign, statistics))
         if proposal is not None and proposal not in found:
             found.append(proposal)
         if len(found) >= _MOST:

@@ -101,7 +101,7 @@ class FlowPPO:
 
     @property
     def critic_only(self) -> bool:
-        """Whether the actor still stands still."""
+        """Whether only the critic is trained yet."""
         if self.rollouts < self.config.critic_rollouts:
             return True
         waited = 0 < self.config.critic_limit <= self.rollouts

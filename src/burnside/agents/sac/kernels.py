@@ -1,7 +1,8 @@
 """SAC's update, compiled, float32: critics, actor, temperature and the copies that follow, on one batch.
 
-:mod:`burnside.agents.sac.plain` is the same in numpy. If networks are asked at the images of an observation, rows of
-observations come in blocks of these images, and the action is moved along for the critics.
+Its tests make the same update with PyTorch's autograd (``tests/agents/test_sac.py``). If networks are asked at the
+images of an observation, rows of observations come in blocks of these images, and the action is moved along for the
+critics.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import numpy as np
 from burnside._types import FloatArray
 from burnside.canonical.discovery.simulator import Simulator
 from burnside.errors import BurnsideError
-from burnside.symmetry.proposals import Transitions
+from burnside.symmetry.proposals import Proposal, Transitions, propose_linear
 from burnside.symmetry.vectors import SignedPermutation
 
 __all__ = ["Lifter", "Screening", "jacobian", "scattered", "screen"]
@@ -63,6 +63,64 @@ class Lifter:
             J, o = jacobian(simulator, self.start, at)
             if J is not None:
                 self.points.append((J, o))
+
+    def linear(self) -> list[Proposal]:
+        """Maps that the derivatives of one step at symmetric states allow: there nothing depends on chance."""
+        simulator = self.simulator
+        if simulator.look is None:
+            return []
+        env = simulator.env
+        labels = int(getattr(env.action_space, "n", 0))
+        found: list[Proposal] = []
+        known: set[tuple[str, str]] = set()
+        for at in (np.zeros(simulator.width), _typical(simulator, 0)):
+            made = self._derivatives(at, labels)
+            if made is None:
+                continue
+            effect, fixed, d = made
+            for p in propose_linear(effect, fixed, d, bool(labels)):
+                if (key := (str(p.observation), str(p.action))) not in known:
+                    known.add(key)
+                    found.append(p)
+        return found
+
+    def _derivatives(self, at: FloatArray, labels: int) -> tuple[FloatArray, list[FloatArray], int] | None:
+        simulator, env = self.simulator, self.simulator.env
+        J, o = jacobian(simulator, self.start, at)
+        if J is None:
+            return None
+        d, single = len(o), env.observation_space.dtype == np.float32
+        m = labels or env.action_space.shape[0]
+        h = 1e-3 if single else 1e-5
+
+        def after(vector: FloatArray, action: Any) -> FloatArray:
+            simulator.set(self.start, vector)
+            taken = action if labels else np.asarray(action, dtype=env.action_space.dtype)
+            return np.asarray(env.step(taken)[0], dtype=np.float64)
+
+        def mean_after(vector: FloatArray) -> FloatArray:
+            actions: Any = range(labels) if labels else [np.zeros(m)]
+            return np.mean([after(vector, a) for a in actions], axis=0)
+
+        try:
+            middle = mean_after(at)
+            columns = np.zeros((d, len(at)))
+            for k in np.flatnonzero(~simulator.whole).tolist():
+                e = np.zeros(len(at))
+                e[k] = h
+                columns[:, k] = (mean_after(at + e) - mean_after(at - e)) / (2 * h)
+            if labels:
+                by_action = np.stack([after(at, a) - middle for a in range(labels)], axis=1)
+            else:
+                by_action = np.stack([after(at, 0.1 * e) - after(at, -0.1 * e) for e in np.eye(m)], axis=1)
+        except Exception:  # a state that this environment does not take
+            return None
+        effect = np.zeros((d + m, d + m))
+        effect[:d, :d] = columns @ np.linalg.pinv(J, rcond=1e-6) - J @ np.linalg.pinv(J, rcond=1e-6)
+        effect[:d, d:] = by_action
+        if not np.isfinite(effect).all():
+            return None
+        return effect, [np.concatenate([o, np.zeros(m)]), np.concatenate([middle - o, np.zeros(m)])], d
 
     def maps(self, observation: SignedPermutation) -> list[SignedPermutation]:
         """Signed permutations of the state that can belong to one of the observation."""

@@ -75,7 +75,7 @@ class Budget:
         checks: thorough ones.
         unchecked: proposals for which the time did not suffice.
         samples: places of each kind in a check.
-        seconds: after the data; ``limit`` is the most that was allowed.
+        seconds: of the processor, after the data; ``limit`` is the most that was allowed.
         limit: see ``seconds``.
     """
 

@@ -39,6 +39,7 @@ _ENDS = 0.1  # the share of states where only one of both ends the episode, like
 _WIDEST = 160  # numbers of an observation up to which any permutation is looked for
 _MOVABLE = 24  # numbers of a state up to which states are scattered
 _TOGETHER = 64  # elements of a group that is checked as a whole though nothing is known of it
+_SOLVED = 24  # proposals for which the states that are seen as images are computed one by one
 _FEW = 60  # places of each kind in the check of a proposal that one step contradicts
 
 
@@ -86,7 +87,7 @@ def discover_env(
         tol: as in :func:`~burnside.canonical.check_symmetry`.
         seed: of everything random.
         policy: a function of the observation that returns an action; default random actions.
-        seconds: no new check is begun after so many seconds; what is left is counted as unchecked.
+        seconds: no new check is begun after so many seconds of the processor; what is left is counted as unchecked.
 
     >>> import gymnasium as gym
     >>> found = discover_env(gym.make("CartPole-v1"), steps=3000, samples=100)
@@ -121,15 +122,16 @@ class _Search:
     undecided: list[Found] = field(default_factory=list)
     done: int = 0
     unchecked: int = 0
+    solved: int = 0
     began: float = 0.0
 
     def run(self) -> Discovery:
         data = collect(self.env, self.steps, self.seed, self.policy)
-        self.began = time.monotonic()
+        self.began = time.process_time()
         self.simulator = open_simulator(self.env, self.seed)
         self.exact = self.simulator is not None and reproduces(self.simulator, self.seed)
-        proposals = self._proposals(data)
         self.lifter = None if self.simulator is None else Lifter(self.simulator, self.seed)
+        proposals = self._proposals(data)
         candidates = [self._candidate(proposal) for proposal in proposals]
         turns = find_turns(self.simulator, self.seed) if self.simulator is not None and self.exact else []
         self._world()
@@ -139,27 +141,38 @@ class _Search:
         self._tidy()
         made = {"signed permutations": len(proposals), "rotations": len(turns)}
         spent = Budget(
-            self.steps, made, self.done, self.unchecked, self.samples, time.monotonic() - self.began, self.seconds
+            self.steps, made, self.done, self.unchecked, self.samples, time.process_time() - self.began, self.seconds
         )
         return Discovery(self.name, tuple(self.found), tuple(self.refuted), tuple(self.undecided), self._tried(), spent)
 
     def _proposals(self, data: Any) -> list[Proposal]:
         from burnside.canonical.discovery.boards import propose_boards
 
+        self.varies = np.ptp(data.observations, axis=0) > 0
         boards = propose_boards(self.env, data)
         known = {(str(p.observation), str(p.action)) for p in boards}
-        if len(self.env.layout.names) > _WIDEST:
-            return (
-                boards  # pictures: their numbers are too many for a search, and no permutation but a motion is likely
-            )
+        if boards or len(self.env.layout.names) > _WIDEST:
+            return boards  # cells move with the board; and pictures have too many numbers for a search
         found = boards
-        for source in (data, self._scattered(data)):
-            for p in [] if source is None else propose(source, self.z):
+        scattered_data = self._scattered(data)
+        sources = [
+            self.lifter.linear() if self.lifter is not None and self.exact else [],
+            propose(data, self.z),
+            [] if scattered_data is None else propose(scattered_data, self.z),
+        ]
+        for source in sources:
+            for p in source:
                 key = str(p.observation), str(p.action)
-                if key not in known:
+                if key not in known and not self._idle(p.observation, p.action):
                     known.add(key)
                     found.append(p)
         return found
+
+    def _idle(self, observation: SignedPermutation, action: Any) -> bool:
+        """Whether a map changes nothing but numbers that were never seen to change: any such map seems to hold."""
+        places = np.flatnonzero(self.varies)
+        stays = (observation.index[places] == places).all() and (observation.signs[places] > 0).all()
+        return bool(stays) and str(action) == str(action.identity())
 
     def _scattered(self, data: Transitions) -> Transitions | None:
         """Transitions from states with signs and places changed at random: no asymmetry of the starts is left there."""
@@ -178,7 +191,7 @@ class _Search:
         return f"signed permutations{turns} of the {d} numbers of the observation and of the action's {acts}{why}"
 
     def _late(self) -> bool:
-        return time.monotonic() - self.began > self.seconds
+        return time.process_time() - self.began > self.seconds
 
     def _world(self) -> None:
         """Grid worlds whose whole grid can be turned: checked as they are, not as vectors."""
@@ -209,6 +222,9 @@ class _Search:
             looks = [(screen(simulator, proposal.observation, proposal.action, s, self.seed), s) for s in lifts]
             best = min(looks, key=lambda entry: (entry[0].worst, entry[0].dynamics))
             return _Candidate(proposal, best[1], best[0])
+        self.solved += 1
+        if self.solved > _SOLVED:
+            return _Candidate(proposal, None, None, "it came after others for whose states equations were solved")
         if simulator.look is None:
             return _Candidate(proposal, None, None, "what is seen at a state is not known without a step")
         solve = _Solver(lifter, proposal.observation)
@@ -252,20 +268,33 @@ class _Search:
             if whole.verdict == "holds" or (whole.verdict == "inconclusive" and whole.statistics):
                 self._keep(whole)
                 return
+        held: list[_Candidate] = []
+        single: list[Found] = []
         for candidate in blind[: self.checks]:
-            if self._follows(candidate):
+            if held and tuple(_points(candidate).tolist()) in generated([_points(c) for c in held]).elements:
                 continue
             if self._late():
                 self.unchecked += 1
                 continue
-            self._keep(self._checked([candidate], self.samples))
+            entry = self._checked([candidate], self.samples)
+            if entry.verdict == "holds":
+                held.append(candidate)
+                single.append(entry)
+            else:
+                self._keep(entry)
+        if len(held) > 1 and not self._late():
+            kept = [held[k] for k in generated([_points(c) for c in held]).kept]
+            whole = self._checked(kept, self.samples)
+            single = [whole] if whole.verdict == "holds" else single
+        for entry in single:
+            self._keep(entry)
         self.unchecked += max(0, len(blind) - self.checks)
 
     def _group(self, good: list[_Candidate], samples: int) -> list[Found]:
         """The group that all good candidates generate; if that does not hold, the part of it that does."""
         if not good:
             return []
-        good = sorted(good, key=lambda c: (c.proposal.order, c.proposal.score))
+        good = self._distinct(sorted(good, key=lambda c: (c.proposal.order, c.proposal.score)), samples)
         kept = [good[k] for k in generated([_points(c) for c in good]).kept]
         whole = self._checked(kept, samples)
         if whole.verdict == "holds" or len(kept) == 1:
@@ -277,6 +306,26 @@ class _Search:
             return [self._checked(right, samples), *wrong]
         return [entry for _, entry in single]
 
+    def _distinct(self, good: list[_Candidate], samples: int) -> list[_Candidate]:
+        """Of proposals that differ only in numbers that never changed, the first that the check does not refute."""
+        chosen: dict[tuple[Any, ...], list[_Candidate]] = {}
+        places = np.flatnonzero(self.varies)
+        for c in good:
+            o = c.proposal.observation
+            key = (*o.index[places].tolist(), *o.signs[places].tolist(), str(c.proposal.action))
+            chosen.setdefault(key, []).append(c)
+        found: list[_Candidate] = []
+        for alike in chosen.values():
+            for candidate in alike[:-1]:
+                entry = self._checked([candidate], samples)
+                if entry.verdict != "refuted":
+                    found.append(candidate)
+                    break
+                self._keep(entry)
+            else:
+                found.append(alike[-1])
+        return found
+
     def _dynamics_only(self, half: list[_Candidate]) -> None:
         """Symmetries of the dynamics that the reward does not have: one group for all of them."""
         kept = [half[k] for k in generated([_points(c) for c in half]).kept]
@@ -284,23 +333,6 @@ class _Search:
             self.unchecked += len(kept)
             return
         self._keep(self._checked(kept, min(120, self.samples)))
-
-    def _follows(self, candidate: _Candidate) -> bool:
-        """Whether a proposal is a product of what was found already."""
-        known = [p for entry in self.found for p in self._permutations_of(entry)]
-        return bool(known) and tuple(_points(candidate).tolist()) in generated(known).elements
-
-    @staticmethod
-    def _permutations_of(entry: Found) -> list[IntArray]:
-        pairs = []
-        for observation, action in entry.generators:
-            if not observation.replace("-", "").replace(",", "").isdigit():
-                continue
-            labels = entry.symmetry is not None and "Labels" in repr(entry.symmetry.action)
-            pairs.append(
-                points(SignedPermutation(observation), Labels(action) if labels else SignedPermutation(action))
-            )
-        return pairs
 
     def _keep(self, entry: Found) -> None:
         compared = entry.evidence == "statistics" and entry.verdict == "inconclusive" and entry.statistics

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from burnside._types import FloatArray
-from burnside.envs.manipulation.control import torques
+from burnside.envs.manipulation.control import Arm, torques
 from burnside.envs.manipulation.opengl import load_mujoco
 from burnside.envs.manipulation.scenes import Scene, build_scene
 from burnside.envs.manipulation.tasks import STAGES, Task
@@ -98,20 +98,19 @@ class Simulation:
         self._pads = [model.geom(f"{hand}_finger{k}_pad_collision").id for k in (1, 2)]
         self._range = np.array(model.actuator_ctrlrange)
         self._middle, self._half = self._range[7:].mean(1), np.diff(self._range[7:], axis=1)[:, 0] / 2.0
-        # views into MuJoCo's memory: they follow the state
-        self._views = (
-            data.site_xpos[self.site],
-            data.site_xmat[self.site],
-            self._jacp,
-            self._jacr,
-            data.qM,
-            np.array(model.dof_Madr),
-            np.array(model.dof_parentid),
-            data.qpos,
-            data.qvel,
-            data.qfrc_bias,
-            self._range,
-            data.ctrl,
+        self._arm = Arm(
+            position=data.site_xpos[self.site],
+            rotation=data.site_xmat[self.site],
+            jacp=self._jacp,
+            jacr=self._jacr,
+            packed_mass=data.qM,
+            mass_address=np.array(model.dof_Madr),
+            parent=np.array(model.dof_parentid),
+            qpos=data.qpos,
+            qvel=data.qvel,
+            bias=data.qfrc_bias,
+            limits=self._range,
+            control=data.ctrl,
         )
         self.fingers = np.zeros(2)
         self.posture = np.zeros(7)
@@ -183,10 +182,10 @@ class Simulation:
         self.fingers = np.clip(self.fingers + np.array([-1.0, 1.0]) * _GRIPPER_SPEED * sign, -1.0, 1.0)
         data.ctrl[7:] = np.clip(self._middle + self._half * self.fingers, self._range[7:, 0], self._range[7:, 1])
         goal, rotation = np.ascontiguousarray(goal, float), np.ascontiguousarray(rotation, float)
-        posture, views, jacp, jacr = self.posture, self._views, self._jacp, self._jacr
+        posture, arm, jacp, jacr = self.posture, self._arm, self._jacp, self._jacr
         for _ in range(self.scene.substeps):
             jacobian(model, data, jacp, jacr, site)
-            torques(goal, rotation, posture, *views)
+            torques(goal, rotation, posture, arm)
             step2(model, data)
             step1(model, data)
         self.steps += 1

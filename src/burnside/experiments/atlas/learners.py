@@ -73,7 +73,8 @@ class Condition:
         arm, control = str(config["arm"]), str(config["control"])
         self.make = env_maker(str(config["env"]), config.get("make"))
         example = self.make()
-        self.env: BatchedEnv = as_batched(str(config["env"])) if _native(example, config) else as_batched(self.make)
+        # environments of this package have a batched form of their own
+        self.env: BatchedEnv = as_batched(example if str(config["env"]).startswith("burnside/") else self.make)
         self.arm, self.control, self.order = arm, control, None
         self.placebos: dict[int, tuple[str, str]] = {}
         self.symmetry: EnvSymmetry | None = None
@@ -98,10 +99,6 @@ class Condition:
         found, verdict = refuted_placebo(self.make, self.flat, seed)
         self.placebos[seed] = (found.name, verdict)
         return found
-
-
-def _native(example: Any, config: Mapping[str, Any]) -> bool:
-    return str(config["env"]).startswith("burnside/") and not config.get("make")
 
 
 def condition(config: Mapping[str, Any]) -> Condition:

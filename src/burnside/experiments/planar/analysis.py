@@ -49,11 +49,12 @@ def _settings(results: Results, kind: str, *keys: str) -> list[tuple[Any, ...]]:
 def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
     """One row per setting of each question.
 
-    *ppo*: ``restricted_mean`` and ``median`` of the episodes to 90 % success, and ``ratio``, so many times as many as
-    in the robot's frame (geometric means; a bound where runs are censored). *imitation*: success, and ``saving``, so
-    many times fewer demonstrations than the world frame needs for it. *finetune*: success before and after, and the
-    gain, run by run. *ablation*: the same with one change taken back (``variant``), and ``gain_gap``, its gain minus
-    that of the same seed with all of them. Rates have Wilson's intervals with seeds as the unit, gains Student's.
+    *ppo*: ``restricted_mean`` and ``median`` of the episodes to 90 % success, and ``ratio``, how many times as many
+    these are as in the robot's frame (geometric means; a bound where runs are censored). *imitation*: success, and
+    ``saving``, how many times as many demonstrations the world frame needs for it. *finetune*: success before and
+    after, and the gain, run by run. *ablation*: the same with one change taken back (``variant``), and ``gain_gap``,
+    its gain minus that of the same seed with all of them. Rates have Wilson's intervals with seeds as the unit, gains
+    Student's.
     """
     results = read_results(folder, allow_missing=allow_missing)
     return [

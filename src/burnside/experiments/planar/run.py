@@ -192,10 +192,10 @@ def _ppo(cell: Cell, context: Context) -> dict[str, Any]:
 
 
 def _arrived(rows: Sequence[tuple[float, ...]], budget: int) -> bool:
-    """Whether a member is over: enough successes among its last episodes, or out of budget.
+    """Whether a member has finished: enough successes among its last episodes, or out of budget.
 
-    Once it has arrived nothing that comes later changes when it did, so going on would be a waste. It is asked after
-    every rollout, and no rollout ends more than ``_RECENT`` episodes.
+    Later episodes do not change when it arrived, so further training would be a waste. This is checked after every
+    rollout, and no rollout ends more than ``_RECENT`` episodes.
     """
     if len(rows) >= budget:
         return True
@@ -204,7 +204,7 @@ def _arrived(rows: Sequence[tuple[float, ...]], budget: int) -> bool:
 
 
 def _success_curve(seeds: Sequence[int], runs: Sequence[AnyArray], points: int = 200) -> dict[str, AnyArray]:
-    """Moving averages of success at up to so many episodes per seed."""
+    """Moving averages of success at up to ``points`` episodes per seed."""
     parts: dict[str, list[AnyArray]] = {"seed": [], "episode": [], "success": []}
     for seed, run in zip(seeds, runs, strict=True):
         sums = np.concatenate([[0.0], np.cumsum(run.astype(np.float64))])

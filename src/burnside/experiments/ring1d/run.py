@@ -12,9 +12,10 @@ from burnside._types import AnyArray
 from burnside.agents.common.log import EpisodeLog
 from burnside.agents.common.members import Member
 from burnside.agents.common.training import Budget
-from burnside.agents.dqn import DQNConfig, RingDQN
+from burnside.agents.dqn.config import DQNConfig
 from burnside.envs.ring.core import RingSpec
 from burnside.envs.ring.optimal import expected_optimal_return
+from burnside.envs.ring.scenes import RingScenes
 from burnside.errors import UnknownName
 from burnside.experiments.arms import KEY
 from burnside.experiments.loop import run_learners
@@ -23,11 +24,9 @@ from burnside.runs import Cell, Context
 from burnside.stats.censored import Reach, first_reach, first_reach_evaluated
 
 if TYPE_CHECKING:
-    from burnside.agents.dqn import RingDQNTorch
+    from burnside.agents.dqn import GeneralDQN, RingDQN
 
-    RingLearner = RingDQN | RingDQNTorch
-
-__all__ = ["EXPERIMENT", "Ring1D", "make_learner"]
+__all__ = ["EXPERIMENT", "Ring1D"]
 
 EXPERIMENT = "ring1d"
 
@@ -53,15 +52,17 @@ class Ring1D:
 
     def run_cell(self, cell: Cell, context: Context) -> Mapping[str, Any]:
         """Train the members of a cell side by side, a hundred episodes at a time."""
+        from burnside.agents.dqn.learner import ring_learner
+
         config = cell.config
         spec, agent = RingSpec(int(config["n"])), DQNConfig.from_json(config["dqn"])
         episodes, every = int(config["episodes"]), int(config["evaluate_every"])
         members = [Member(seed, str(config[KEY])) for seed in cell.seeds]
-        learners = [make_learner(agent, spec, member, context.device) for member in members]
+        learners = [ring_learner(agent, RingScenes(spec), [member], device=context.device) for member in members]
         checks: dict[str, list[float]] = {str(seed): [] for seed in cell.seeds}
         notes: dict[str, Any] = {"checks": checks}
 
-        def evaluate(learner: RingLearner) -> None:
+        def evaluate(learner: RingDQN | GeneralDQN) -> None:
             """Greedy episodes at every hundredth."""
             episode, seed = int(learner.episodes[0]), learner.members[0].seed
             mine = notes["checks"][str(seed)]
@@ -81,7 +82,7 @@ class Ring1D:
                 }
             )
 
-        def advance(learner: RingLearner) -> None:
+        def advance(learner: RingDQN | GeneralDQN) -> None:
             episode = int(learner.episodes[0])
             learner.advance(Budget(episodes=min(episodes, (episode // every + 1) * every)))
 
@@ -132,16 +133,6 @@ def _blocks(plan: Plan, n: int, arm: str, variant: str) -> list[Cell]:
     return [
         Cell(EXPERIMENT, config, seeds, label=f"{title} seeds {seeds[0]}–{seeds[-1]}", cost=cost) for seeds in blocks
     ]
-
-
-def make_learner(config: DQNConfig, spec: RingSpec, member: Member, device: str = "cpu") -> RingLearner:
-    """The learner of an arm: compiled, or in torch where the network is equivariant."""
-    if member.arm != "equivariant":
-        return RingDQN(config, spec, member)
-    from burnside.agents.common.devices import choose_device
-    from burnside.agents.dqn import RingDQNTorch
-
-    return RingDQNTorch(config, spec, [member], device=choose_device(device))
 
 
 def _columns(logs: Sequence[EpisodeLog]) -> dict[str, AnyArray]:

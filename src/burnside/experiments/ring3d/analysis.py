@@ -13,11 +13,11 @@ import numpy as np
 
 from burnside._types import FloatArray, IntArray
 from burnside.envs.ring.core import RingSpec
-from burnside.envs.ring.games import play, random_play
 from burnside.envs.ring.optimal import expected_optimal_return
 from burnside.errors import UnknownName
 from burnside.experiments.arms import read_arms
 from burnside.experiments.ring3d.config import ALGORITHMS, PAPER, Setting
+from burnside.experiments.ring3d.walks import constant_play, random_play
 from burnside.runs import Results
 from burnside.stats import mean_interval
 from burnside.stats.intervals import mean_band
@@ -117,11 +117,11 @@ def _references(n: int) -> tuple[dict[str, Any], ...]:
     last = spec.n_actions - 1
     found = {
         "uniform random": random_play(spec, _BOARDS),
-        "one move for ever": play(spec, "baseline", lambda _: lambda pos, t: np.full(len(pos), last), _BOARDS),
+        "one move for ever": constant_play(spec, (last,), _BOARDS),
     }
     rows: list[dict[str, Any]] = []
-    for name, episodes in found.items():
-        summary = episodes.summary()
+    for name, (episodes, walk) in found.items():
+        summary = walk.summary(episodes)
         score = "sampled_mean" if name == "uniform random" else "greedy_mean"
         # over boards, not seeds: these policies have none
         error = float(episodes.returns.std(ddof=1) / math.sqrt(_BOARDS))
@@ -136,7 +136,7 @@ def _row(**known: Any) -> dict[str, Any]:
 
 
 def circling(cells: int, n: int = 5, p_mine: float = 0.7, end_reward: float = 20.0, limit: int = 100) -> float:
-    """Expected return of a policy that ignores the board and runs in a circle of so many cells, the start among them.
+    """Expected return of a policy that ignores the board and runs in a circle of ``cells`` cells, including the start.
 
     The goal is on the circle with probability ``cells / n³``, and then entered at a step uniform in 1 … cells;
     otherwise every step costs p, to the time limit.

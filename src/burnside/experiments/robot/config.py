@@ -450,7 +450,8 @@ VARIANTS: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "actor does not wait": ({}, {"actor_waits": 0.0}),
     "KL stop per update": ({}, {"kl_stop": "update"}),
     "one clip": ({}, {"separate_clips": False}),
-    "larger steps": ({}, {"actor_rate": 2e-4, "target_kl": 0.2}),
+    # 1 cm and 0.05 rad, with which a policy that solves 58 of 100 scenes solves 40: a trust region three times as wide
+    "wide noise": ({"sigma": 0.1}, {"actor_rate": 1e-4, "target_kl": 0.1}),
     # App. C to the letter, but for the network: σ = 0.3 at every step, log-probabilities summed, one epoch, KL 0.03
     "App. C": (
         {
@@ -533,7 +534,9 @@ _FRAMES: tuple[Part, ...] = (
 _START: dict[str, Any] = {"kind": "tuning", "finetune": "always", "mishaps": _RECOVERY}
 _PILOT: tuple[Part, ...] = (
     _fair(_TWO, ("world",), (15,), 1, **_START, pays="staged"),
+    _fair(_TWO, ("world",), (15,), 1, **_START, pays="staged", variant="wide noise"),
     _fair(_TWO, ("world",), (15,), 1, **_START),
+    _fair(_TWO, ("world",), (15,), 1, **_START, variant="App. C"),
 )
 
 PRESETS: dict[str, tuple[Part, ...]] = {
