@@ -166,7 +166,7 @@ def test_failure_rates() -> None:
 
 
 def test_an_environment_that_cannot_be_looked_into() -> None:
-    """Continuous observations never repeat: no pair can be compared, which is no error."""
+    """Continuous observations never repeat: whole trajectories are compared, which proves nothing and is no error."""
 
     class Closed(gym.Wrapper):
         @property
@@ -174,8 +174,10 @@ def test_an_environment_that_cannot_be_looked_into() -> None:
             return self
 
     verdict = check_symmetry(Closed(gym.make("CartPole-v1")), cases.cart(), samples=50)
-    assert verdict.verdict == "inconclusive" and verdict.method == "visited pairs" and verdict.checked == 0
+    assert verdict.verdict == "inconclusive" and verdict.method == "trajectories" and 0 < verdict.resolution < 1
     assert "set the state" in verdict.advice
+    wrong = cases.cart().changed(act_on_action=lambda g, a: a)
+    assert check_symmetry(Closed(gym.make("CartPole-v1")), wrong, samples=50).verdict == "refuted"
 
 
 # ---------------------------------------------------------------------- what is reported
