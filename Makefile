@@ -10,7 +10,7 @@ VENV    := .venv
 BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed-dev
 # All but `robot`, whose numpy is another one (docs/install.md): what is not installed is not tested.
-EXTRAS  := atlas,dev,docs,envs,learn,ray,sb3,slurm,track
+EXTRAS  := atlas,dev,docs,envs,export,learn,ray,sb3,slurm,track
 # Exactly this spelling takes the small build where there is one; any other may bring gigabytes of CUDA.
 TORCH   := torch==2.13.0
 # One per core of the smallest machine we test on; the suite takes about eight minutes of one core. Each takes one half

@@ -326,6 +326,20 @@ WISHES = (
         _value("within_two_of_the_optimum", lambda v: least(95, 100 * v, " %"), what="2-cube, random"),
     ),
     Wish(
+        5,
+        "200 random 3-cubes solved by the shipped policy",
+        "≥ 99.5 %",
+        "cube_solver",
+        _value("solved", lambda v: least(99.5, 100 * v, " %"), what="shipped"),
+    ),
+    Wish(
+        5,
+        "processor time for one of them",
+        "≤ 0.5 s",
+        "cube_solver",
+        _value("cpu", lambda v: most(0.5, v, " s"), what="shipped"),
+    ),
+    Wish(
         4,
         "200 3-cubes of up to 12 turns solved",
         "≥ 95 %",

@@ -113,6 +113,28 @@ def _search(found: Measured) -> Iterator[Comparison]:
             yield from _rated(found, "nodes", f"{title}, 3-cube, same network", ours, peers, None)
 
 
+def _cube_solver(found: Measured) -> Iterator[Comparison]:
+    ours = found.find(name="burnside", what="solve")
+    for row in found.rows:
+        if ours is not None and row.get("what") == "solve" and "burnside" not in str(row["name"]):
+            a, b = 100 * ours["solved"] / ours["cubes"], 100 * row["solved"] / row["cubes"]
+            what = f"random 3-cubes solved after {ours['training']:.0f} CPU s of training, beam {ours['width']}, %"
+            yield Comparison(what, a, str(row["name"]), b, None)
+            yield Comparison(
+                "CPU s for one of these cubes", ours["cpu"], str(row["name"]), row["cpu"], row["cpu"] / ours["cpu"]
+            )
+    training = found.find(what="training")
+    if training is not None:
+        yield Comparison(
+            "training on walks, states per CPU second",
+            training["states_per_cpu_second"],
+            "its bare products",
+            training["bare_products_per_cpu_second"],
+            None,
+            training["roofline"],
+        )
+
+
 def _flow(found: Measured) -> Iterator[Comparison]:
     ours = found.named("burnside Gaussian PPO")
     if ours is not None:
@@ -170,6 +192,7 @@ COMPARISONS: dict[str, Callable[[Measured], Iterator[Comparison]]] = {
     "cube": _cube,
     "davi": _davi,
     "search": _search,
+    "cube_solver": _cube_solver,
     "planar": _planar,
     "flow": _flow,
     "robot": _robot,

@@ -38,6 +38,7 @@ LAYERS: list[tuple[str, ...]] = [
     ("symmetry",),
     ("envs",),
     ("canonical",),
+    ("testing",),
     ("nn",),
     ("agents",),
     ("search",),

@@ -40,6 +40,7 @@ PACKAGES = (
     "burnside.envs.planar",
     "burnside.canonical",
     "burnside.canonical.known",
+    "burnside.testing",
     "burnside.nn",
     "burnside.nn.flow",
     "burnside.agents",

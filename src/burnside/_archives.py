@@ -2,8 +2,8 @@
 
 What :func:`numpy.load` would do on trust is checked first, for the members that are wanted and no others: how they are
 packed (stored or deflated), that the size in the directory is the one the array's own header has, that it can come out
-of so many packed bytes, and that all of them together stay below a limit. The header of an array is read by a pattern,
-not evaluated; an array of Python objects, which would be a pickle, is refused.
+of its packed bytes, and that all of them together stay below a limit. The header of an array is read by a pattern, not
+evaluated; an array of Python objects, which would be a pickle, is refused.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def read_arrays(path: Path) -> tuple[dict[str, AnyArray], dict[str, Any]]:
     """What :func:`write_arrays` wrote; one sentence if the file is damaged."""
     with open_archive(path) as archive:
         if _META not in archive.members:
-            raise DamagedFile(f"cannot read {path.name}: it is no checkpoint, or one of another version")
+            raise DamagedFile(f"cannot read {path.name}: it is not a checkpoint, or one of another version")
         try:
             meta = json.loads(archive.text(_META, LARGEST_TEXT))
         except (ValueError, RecursionError) as error:
@@ -99,7 +99,7 @@ def read_arrays(path: Path) -> tuple[dict[str, AnyArray], dict[str, Any]]:
                 raise
             raise DamagedFile(f"cannot read {path.name}: its {_META} is damaged") from None
         if not isinstance(meta, dict):
-            raise DamagedFile(f"cannot read {path.name}: its {_META} is no object")
+            raise DamagedFile(f"cannot read {path.name}: its {_META} is not an object")
         return archive.arrays(archive.names), meta
 
 

@@ -16,6 +16,8 @@ class Config:
 
     Attributes:
         PRESETS: for every preset, the fields in which it differs from the defaults.
+        LATER: fields that came after results were committed. At their defaults they are left out of :meth:`to_json`, so
+            that cells keep their names and checkpoints can be resumed.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Config:
     """
 
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    LATER: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> Self:
@@ -43,7 +46,11 @@ class Config:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for manifests and hashes."""
-        found = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        found = {
+            field.name: getattr(self, field.name)
+            for field in fields(self)  # type: ignore[arg-type]
+            if field.name not in self.LATER or getattr(self, field.name) != field.default
+        }
         return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
 
     @classmethod

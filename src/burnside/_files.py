@@ -1,6 +1,6 @@
 """Files in and out: a file is written whole or not at all, and read only as far as it can do no harm.
 
-What is read may come from anybody. So a path must lead to a regular file (a pipe would wait for ever, a device never
+What is read may come from anybody. So a path must lead to a regular file (a pipe would wait forever, a device never
 ends), its size is looked at before its content, and whatever is wrong with it is one sentence.
 """
 
@@ -66,7 +66,7 @@ def write_text(path: str | Path, text: str) -> Path:
 def open_file(path: str | Path) -> BinaryIO:
     """Open a regular file for reading; one sentence if there is none, or something else than a file."""
     source = Path(path)
-    # without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever
+    # without O_NONBLOCK, opening a pipe that nobody writes to would wait forever
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     try:
         handle = os.open(source, flags)

@@ -17,7 +17,7 @@ from rich.text import Text
 __all__ = ["Terminal", "one_line", "printable", "styled"]
 
 #: Control characters except tab and line feed, marks that turn the direction of writing or break a line, and the halves
-#: of characters by which Python stands in for bytes of a file name that are no UTF-8.
+#: of characters by which Python stands in for bytes of a file name that are not UTF-8.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 

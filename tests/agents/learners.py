@@ -10,6 +10,7 @@ from burnside.agents.common.members import Member
 from burnside.agents.common.training import train
 from burnside.agents.dqn import DQNConfig, RingDQN
 from burnside.envs.ring.core import RingSpec
+from burnside.envs.ring.scenes import RingScenes
 
 
 def compiled(
@@ -27,18 +28,13 @@ def compiled_logs(
 
 
 def torch_logs(
-    config: DQNConfig, spec: RingSpec, members: Sequence[Member], episodes: int, block: int = 1, **options: Any
+    config: DQNConfig, spec: RingSpec, members: Sequence[Member], episodes: int, **options: Any
 ) -> list[EpisodeLog]:
-    """Logs of the learner in torch, in blocks of a size, one kind of network each."""
-    from burnside.agents.dqn import RingDQNTorch
+    """Logs of members with networks in torch, each a learner of its own."""
+    from burnside.agents.dqn.learner import torch_learner
 
-    kinds = [[m for m in members if (m.arm == "equivariant") == shared] for shared in (False, True)]
-    groups = [kind[i : i + block] for kind in kinds for i in range(0, len(kind), block)]
-    blocks = train(
-        [RingDQNTorch(config, spec, group, block=block) for group in groups], episodes=episodes, threads=1, **options
-    )
-    logs = {log.member: log for each in blocks for log in (each.log(m) for m in range(len(each.members)))}
-    return [logs[member] for member in members]
+    learners = [torch_learner(config, RingScenes(spec), [member]) for member in members]
+    return [learner.log() for learner in train(learners, episodes=episodes, threads=1, **options)]
 
 
 def same_log(a: EpisodeLog, b: EpisodeLog) -> bool:

@@ -14,8 +14,8 @@ from burnside.agents.common.agent import Agent  # noqa: E402
 from burnside.agents.common.checkpoint import load, save  # noqa: E402
 from burnside.agents.common.members import Member  # noqa: E402
 from burnside.agents.common.training import Budget, train  # noqa: E402
-from burnside.agents.dqn import GeneralDQN, RingDQN, kernels  # noqa: E402
-from burnside.agents.dqn.learner import update  # noqa: E402
+from burnside.agents.dqn import GeneralDQN, RingDQN, kernels, plain  # noqa: E402
+from burnside.agents.dqn.networks import CompiledQ  # noqa: E402
 from burnside.agents.ppo import GeneralPPO  # noqa: E402
 from burnside.canonical import CanonicalEnv  # noqa: E402
 from burnside.canonical.batched import CanonicalBatch, with_arm  # noqa: E402
@@ -46,7 +46,11 @@ def test_the_same_two_lines(env: str, kind: type[Agent], tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("arm", ["baseline", "canonical", "augment"])
-@pytest.mark.parametrize("changes", [{}, {"loss": "huber", "update_every": 3}, {"target_every_steps": 25}], ids=str)
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"loss": "huber", "update_every": 3, "double": True}, {"target_every_steps": 25, "limit_ends": True}],
+    ids=str,
+)
 def test_the_general_dqn_is_the_compiled_one(arm: str, changes: dict[str, object]) -> None:
     """On rings, until rounding tips a close choice: same games, same batches, the same losses to 1e-3."""
     config = DQNConfig(capacity=300, **changes)  # type: ignore[arg-type]
@@ -59,24 +63,48 @@ def test_the_general_dqn_is_the_compiled_one(arm: str, changes: dict[str, object
     assert np.allclose(fast.more["loss"][:20], slow.more["loss"][:20], rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize("loss", ["mse", "huber"])
-def test_one_update_is_the_plain_one(loss: str) -> None:
-    config = replace(SMALL_DQN, loss=loss, batch=70)
+@pytest.mark.parametrize(("loss", "double"), [("mse", False), ("huber", True)])
+def test_one_update_is_the_plain_one(loss: str, double: bool) -> None:
+    config = replace(SMALL_DQN, loss=loss, double=double, batch=70)
     learner = GeneralDQN(config, as_batched("CartPole-v1"), Member(1))
     learner.advance(Budget(steps=200))
-    net = learner.net
-    w, target = (mlp.matrices(flat, net) for flat in (learner.weights.w, learner.weights.target))
+    network = learner.network
+    assert isinstance(network, CompiledQ)
+    net, weights = network.net, kernels.Weights(*(array[0] for array in network.weights))
+    w, target = (mlp.matrices(flat, net) for flat in (weights.w, weights.target))
     slots = np.random.default_rng(0).integers(0, 200, 70)
-    batch = {name: array[slots] for name, array in learner.replay._asdict().items()}
-    expected, slopes = update(w, target, batch, config)
-    rules = kernels.Rules(config.gamma, config.learning_rate, loss == "huber")
+    replay = kernels.Replay(*(array[0] for array in learner.replay))
+    batch = {name: array[slots] for name, array in replay._asdict().items()}
+    expected, slopes = plain.update(w, target, batch, config)
     m, v = np.zeros((2, net.end), dtype=np.float32)
-    fresh = learner.weights._replace(w=learner.weights.w.copy(), m=m, v=v)
-    found = kernels.update(fresh, learner._grad, learner.replay, net, learner.work, slots, 1, rules)
+    fresh = weights._replace(w=weights.w.copy(), m=m, v=v)
+    found = kernels.update(fresh, network.grad, kernels.Batch(replay, slots), net, network.work, 1, network.rules)
     assert found == pytest.approx(expected, rel=1e-4)
-    for name, grad in mlp.matrices(learner._grad, net).items():
+    for name, grad in mlp.matrices(network.grad, net).items():
         assert np.allclose(grad, slopes[name], atol=2e-5), name
-    assert not np.array_equal(fresh.w, learner.weights.w)
+    assert not np.array_equal(fresh.w, weights.w)
+
+
+def test_exploring_and_drawing_are_the_plain_ones() -> None:
+    seeds, steps, levels = np.array([3, 3, 9]), np.array([0, 7, 2**40]), np.array([0.0, 0.5, 1.0])
+    actions = np.zeros(3, dtype=np.int64)
+    assert kernels.explore(seeds, steps, levels, 4, actions)
+    assert np.array_equal(actions, plain.explore(seeds, steps, levels, 4)) and actions[0] == -1 and actions[2] >= 0
+    assert not kernels.explore(seeds, steps, np.ones(3), 4, actions)
+    slots = np.zeros(64, dtype=np.int64)
+    kernels.draw(slots, 50, 7, 3)
+    assert np.array_equal(slots, plain.draw(7, 3, 64, 50)) and len(set(slots.tolist())) > 20
+
+
+def test_members_of_one_dqn_are_those_members_alone() -> None:
+    """With several scenes each; the one that has its episodes waits, and keeps its bits."""
+    env = with_arm(RingScenes(SPEC), "canonical")
+    members = [Member(seed, "canonical") for seed in (4, 9)]
+    (together,) = train([GeneralDQN(SMALL_DQN, env, members, 3)], episodes=20)
+    for m, member in enumerate(members):
+        (alone,) = train([GeneralDQN(SMALL_DQN, env, member, 3)], episodes=20)
+        assert same_log(together.log(m), alone.log()) and together.steps[m] == alone.steps[0]
+        assert np.array_equal(together.network.weights.w[m], alone.network.weights.w[0])  # type: ignore[attr-defined]
 
 
 def learner(kind: str, scenes: int = 1) -> GeneralDQN | GeneralPPO:
@@ -128,9 +156,10 @@ def test_the_fast_learner_is_chosen_for_rings_only() -> None:
     other = DQN("burnside/Ring1D-v0", arm=RollToGoal(10))  # a form of the user's: the general way
     assert isinstance(other.learner, GeneralDQN) and isinstance(other.learner.env, CanonicalBatch)
     pytest.importorskip("torch")
-    from burnside.agents.dqn import RingDQNTorch
+    from burnside.agents.dqn.torch_networks import TorchQ
 
-    assert isinstance(DQN("burnside/Ring1D-v0", arm="equivariant").learner, RingDQNTorch)
+    shared = DQN("burnside/Ring1D-v0", arm="equivariant").learner
+    assert isinstance(shared, GeneralDQN) and isinstance(shared.network, TorchQ)
     many = gym.make_vec("CartPole-v1", num_envs=3)
     assert DQN(many).learner.scenes == 3 and PPO(many).learner.config.scenes == 3  # type: ignore[attr-defined]
 
@@ -146,9 +175,9 @@ def test_bad_requests() -> None:
         DQN("Pendulum-v1")
     with pytest.raises(BurnsideError, match="multiples of 16"):
         DQN("CartPole-v1", DQNConfig(hidden=(20, 20)))
-    with pytest.raises(BurnsideError, match="the atlas says that it has none"):
+    with pytest.raises(BurnsideError, match="no canonical form"):
         DQN("MountainCar-v0", arm="canonical")
-    with pytest.raises(BurnsideError, match="the atlas says that it has none"):
+    with pytest.raises(BurnsideError, match="declares no symmetry"):
         PPO("MountainCar-v0", arm="augment")
     with pytest.raises(BurnsideError, match="unknown arm"):
         PPO("CartPole-v1", arm="canonicl")

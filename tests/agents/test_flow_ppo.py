@@ -104,10 +104,15 @@ def test_demonstrations_in_chunks_lead_where_the_expert_went() -> None:
 # ---------------------------------------------------------------------- the update
 
 
+@pytest.mark.parametrize("shape", [{}, {"grip_sigma": 0.5, "chunk_noise": True}], ids=["plain", "chunk"])
 @pytest.mark.parametrize("kind", ["sum", "mean", "single_step", "last_step"])
-def test_the_first_ratio_is_one(kind: str) -> None:
+def test_the_first_ratio_is_one(kind: str, shape: dict[str, float | bool]) -> None:
     config = replace(SMALL, critic_rollouts=0, epochs=1, minibatch=30, actor_rate=1e-6)
-    made = learner(config, replace(FLOW, logprob=kind))
+    if kind == "mean" and shape:
+        with pytest.raises(BurnsideError, match="one density"):
+            replace(FLOW, logprob=kind, **shape)
+        return
+    made = learner(config, replace(FLOW, logprob=kind, **shape))
     seen = made._rollout()
     flat = {name: array.reshape(-1, *array.shape[2:]) for name, array in seen.items()}
     flat["target"], flat["advantage"] = flat["value"], np.ones(30, dtype=np.float32)
@@ -171,6 +176,91 @@ def test_a_kl_stop_ends_the_updates() -> None:
     free.iterate()
     held.iterate()
     assert free.updates == 12 and 1 <= held.updates < 12
+
+
+class Clocked(PlanarChunks):
+    """Scenes that say how much of their time is gone."""
+
+    def observe_batch(self, state):  # type: ignore[no-untyped-def]
+        t = np.asarray(state["t"], dtype=np.float32)
+        return {**super().observe_batch(state), "time": (t / SPEC.horizon)[:, None]}
+
+
+def test_a_kl_stop_on_the_whole_rollout_looks_after_every_pass() -> None:
+    base = replace(SMALL, critic_rollouts=0, actor_rate=0.01, epochs=4, kl_stop="rollout")
+    held, free = learner(replace(base, target_kl=0.05)), learner(replace(base, target_kl=1e9))
+    held.iterate()
+    free.iterate()
+    assert held.updates == 3 and free.updates == 12  # whole passes of three updates
+    seen = held._rollout()
+    flat = {name: array.reshape(-1, *array.shape[2:]) for name, array in seen.items()} | {"target": np.zeros(30)}
+    assert held._kl(flat) == pytest.approx(0.0, abs=1e-6)
+    with torch.no_grad():
+        held.policy.trunk.out.bias += 0.1
+    rows = np.arange(30)
+    log_ratio = held._log_ratio(flat, rows, held._tokens(flat, rows)).detach()
+    assert held._kl(flat) == pytest.approx(float((log_ratio.exp() - 1 - log_ratio).mean()), rel=1e-4)
+
+
+def test_actor_and_critic_are_clipped_each_on_its_own() -> None:
+    norms = []
+    for apart in (False, True):
+        made = learner(replace(SMALL, separate_clips=apart, grad_clip=1.0))
+        for group, size in zip(made.optimizer.param_groups, (0.1, 100.0), strict=True):
+            for p in group["params"]:
+                p.grad = torch.full_like(p, size)
+        made._clip()
+        norms.append([float(torch.cat([p.grad.ravel() for p in g["params"]]).norm())
+                      for g in made.optimizer.param_groups])  # fmt: skip
+    assert norms[0][0] < 0.01 and norms[0][1] == pytest.approx(1.0, rel=1e-3)  # the critic took the actor's share
+    assert norms[1] == pytest.approx([1.0, 1.0], rel=1e-3)
+
+
+def test_the_actor_waits_until_the_critic_explains_enough(tmp_path: Path) -> None:
+    made = learner(replace(SMALL, critic_rollouts=1, actor_waits=1.0, critic_limit=3))
+    for k in range(3):
+        assert made.critic_only, k
+        made.iterate()
+    assert not made.critic_only and not made.free and made.actor_updates == 0  # the limit, not the critic
+    eager = learner(replace(SMALL, critic_rollouts=1, actor_waits=0.3))
+    eager.free = True
+    eager.iterate()
+    save(eager, tmp_path / "p.npz")
+    assert load(learner(eager.config), tmp_path / "p.npz").free is True
+    explained = made.log().stats["explained_variance"]
+    assert len(explained) == 3 and (explained <= 1).all()
+
+
+def test_a_timeout_that_ends_the_return_costs_its_whole_value() -> None:
+    """A critic that says 5 everywhere and no reward: bootstrapped, a dead end costs almost nothing."""
+    flow = replace(FLOW, value_time=True)
+    targets = {}
+    for timeout in ("bootstrap", "end"):
+        config = replace(SMALL, rollout=6, critic_rollouts=0, timeout=timeout, lam=1.0, gamma=1.0, normalize=False)
+        made = FlowPPO(config, FlowPolicy(flow, 1), Clocked(SPEC, "robot", flow.n_obs), 3)
+        seen = made._rollout()
+        assert seen["ended"][-1].all() and not seen["terminated"].any()  # 6 decisions of 4 are the limit of 24
+        kept: dict[str, np.ndarray] = {}
+
+        def keep(flat, group, frozen, kept=kept):  # type: ignore[no-untyped-def]
+            kept.update(flat)
+            return np.zeros(4)
+
+        made._accumulate = keep  # type: ignore[method-assign]
+        made._learn({**seen, "value": np.full_like(seen["value"], 5.0), "next_value": np.full_like(seen["value"], 5.0)})
+        targets[timeout] = kept["advantage"]
+    assert targets["bootstrap"] == pytest.approx(0.0) and targets["end"] == pytest.approx(-5.0)
+    with pytest.raises(BurnsideError, match="clock"):
+        FlowPPO(SMALL, FlowPolicy(flow, 1), PlanarChunks(SPEC, "robot", flow.n_obs), 3).iterate()
+    for wrong, words in (({"timeout": "never"}, "bootstrap"), ({"actor_waits": 2.0}, "0 to 1")):
+        with pytest.raises(BurnsideError, match=words):
+            replace(SMALL, **wrong)
+
+
+def test_later_settings_keep_the_names_of_cells() -> None:
+    assert not set(FlowPPOConfig.LATER) & set(SMALL.to_json()) and not set(FlowConfig.LATER) & set(FLOW.to_json())
+    changed = replace(SMALL, timeout="end")
+    assert FlowPPOConfig.from_json(changed.to_json()) == changed and changed.to_json()["timeout"] == "end"
 
 
 def test_value_loss_by_hand() -> None:

@@ -16,7 +16,7 @@ from burnside.agents.common.advantages import advantages
 from burnside.agents.common.checkpoint import load, save
 from burnside.agents.common.training import train
 from burnside.agents.ppo import GeneralPPO, PPOConfig, kernels, plain
-from burnside.agents.ppo.learner import initial, layout, parameters, rules, set_parameters
+from burnside.agents.ppo.networks import initial, layout, parameters, rules, set_parameters
 from burnside.envs.batched import BatchedEnv, BatchStep, Box, Discrete, select, update_rows
 from burnside.envs.planar import PlanarScenes, PlanarSpec
 from burnside.errors import BurnsideError, UnreadableFile
@@ -63,7 +63,7 @@ def test_actions_are_normal_and_their_density_is_the_formula() -> None:
     obs = np.tile(np.array([[0.3, -0.2]], dtype=np.float32), (n, 1))
     action, log_prob = np.zeros((n, 2), dtype=np.float32), np.zeros(n, dtype=np.float32)
     mean = np.zeros((1, 2), dtype=np.float32)
-    kernels.act(flat, policy, work, obs, 9, 0, action, log_prob)
+    kernels.act(flat, policy, work, obs, 9, 0, kernels.Drawn(action, log_prob))
     mlp_kernels.outputs(flat, policy.actor, work, obs[:1], mean)
     z = (action - mean) / 0.5
     assert np.abs(z.mean(axis=0)).max() < 0.03 and np.abs(z.std(axis=0) - 1).max() < 0.02
@@ -81,7 +81,7 @@ def test_numbered_actions_follow_the_softmax() -> None:
     n = 4_000
     obs = np.tile(np.array([[0.3, -0.2, 1.0]], dtype=np.float32), (n, 1))
     action, log_prob = np.zeros((n, 1), dtype=np.float32), np.zeros(n, dtype=np.float32)
-    kernels.act(flat, policy, work, obs, 9, 100, action, log_prob)
+    kernels.act(flat, policy, work, obs, 9, 100, kernels.Drawn(action, log_prob))
     logits = mlp.forward({k: w[f"actor.{k}"] for k in ("w1", "b1", "w2", "b2", "w3", "b3")}, obs)[2]
     u = uniform(9, Stream.POLICY, 100 + np.arange(n))
     assert (plain.sample(logits, u) == action[:, 0]).mean() > 0.999  # rounding may tip a close one
@@ -205,9 +205,9 @@ def test_a_member_does_not_depend_on_its_company(env) -> None:  # type: ignore[n
     for _ in range(3):
         together.iterate()
         alone.iterate()
-    assert np.array_equal(together.weights[2], alone.weights[0])
+    assert np.array_equal(together.network.weights[2], alone.network.weights[0])
     assert same_log(together.log(2), alone.log(0))
-    assert not np.array_equal(together.weights[0], together.weights[1])
+    assert not np.array_equal(together.network.weights[0], together.network.weights[1])
 
 
 def test_finished_members_wait_while_others_go_on() -> None:
@@ -217,7 +217,7 @@ def test_finished_members_wait_while_others_go_on() -> None:
     block.iterate()
     alone.iterate()
     alone.iterate()
-    assert block.rollouts.tolist() == [3, 2] and np.array_equal(block.weights[1], alone.weights[0])
+    assert block.rollouts.tolist() == [3, 2] and np.array_equal(block.network.weights[1], alone.network.weights[0])
 
 
 def test_resume_to_the_same_bits(tmp_path: Path) -> None:

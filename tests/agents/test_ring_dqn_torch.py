@@ -1,5 +1,6 @@
-"""The torch engine: the native one's algorithm, fixed blocks, checkpoints at any tick, the 3D networks."""
+"""DQN with networks in torch: the compiled learner's algorithm, members in one product, checkpoints at any tick."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,25 +8,27 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tests.agents.learners import compiled_logs, same_arrays, torch_logs  # noqa: E402
+from tests.agents.learners import compiled_logs, same_arrays, same_log, torch_logs  # noqa: E402
 
-from burnside.agents.common.adam import new_adam  # noqa: E402
 from burnside.agents.common.checkpoint import load, save  # noqa: E402
 from burnside.agents.common.devices import choose_device  # noqa: E402
 from burnside.agents.common.members import Member  # noqa: E402
 from burnside.agents.common.objectives import td_target  # noqa: E402
-from burnside.agents.common.training import Budget  # noqa: E402
-from burnside.agents.dqn import DQNConfig, RingDQN, RingDQNTorch  # noqa: E402
-from burnside.agents.dqn.ring_torch import Batch, update  # noqa: E402
+from burnside.agents.common.training import Budget, train  # noqa: E402
+from burnside.agents.dqn import DQNConfig, GeneralDQN, RingDQN  # noqa: E402
+from burnside.agents.dqn.learner import torch_learner  # noqa: E402
+from burnside.agents.dqn.torch_networks import TorchQ  # noqa: E402
+from burnside.canonical.batched import with_arm  # noqa: E402
 from burnside.envs.ring.core import RingSpec  # noqa: E402
 from burnside.envs.ring.optimal import expected_optimal_return  # noqa: E402
+from burnside.envs.ring.scenes import RingScenes  # noqa: E402
 from burnside.errors import BurnsideError  # noqa: E402
-from burnside.nn.qnets import make_q  # noqa: E402
 from burnside.stats import first_reach  # noqa: E402
 
 CONFIG = DQNConfig(capacity=300)
 SPEC = RingSpec(6)
 SMALL_3D = DQNConfig.preset("ring3d", batch=8, capacity=60, update_every=2)
+CUBE = RingSpec(5, d=3)
 
 
 @pytest.fixture(autouse=True)
@@ -33,24 +36,31 @@ def one_thread() -> None:
     torch.set_num_threads(1)
 
 
-def tick(block: RingDQNTorch, count: int) -> None:
-    active = np.arange(block.size) < len(block.members)
+def made(config: DQNConfig, spec: RingSpec, members: list[Member]) -> GeneralDQN:
+    return torch_learner(config, RingScenes(spec), members)
+
+
+def tick(learner: GeneralDQN, count: int) -> None:
     for _ in range(count):
-        block.tick(active)
+        learner._tick(np.arange(len(learner.members)))
 
 
-def test_both_engines_begin_with_the_same_network() -> None:
-    block = RingDQNTorch(CONFIG, SPEC, [Member(4), Member(9)])
+def test_both_kinds_begin_with_the_same_network() -> None:
+    params = TorchQ(CONFIG, SPEC, [4, 9]).params
     for m, seed in enumerate((4, 9)):
-        native = RingDQN(CONFIG, SPEC, Member(seed)).parameters()
-        for name, layer in (("1", "one"), ("2", "two"), ("3", "out")):
-            assert np.array_equal(block.params[f"{layer}.weight"][m].numpy(), native[f"w{name}"])
-            assert np.array_equal(block.params[f"{layer}.bias"][m].numpy(), native[f"b{name}"])
+        compiled = RingDQN(CONFIG, SPEC, Member(seed)).parameters()
+        for name, layer in (("1", "one"), ("2", "two"), ("3", "q")):
+            assert np.array_equal(params[f"{layer}.weight"][m].numpy(), compiled[f"w{name}"])
+            assert np.array_equal(params[f"{layer}.bias"][m].numpy(), compiled[f"b{name}"])
 
 
 @pytest.mark.parametrize("arm", ["baseline", "canonical", "augment"])
-@pytest.mark.parametrize("changes", [{}, {"loss": "huber"}, {"target_every_steps": 25}, {"update_every": 3}], ids=str)
-def test_both_engines_play_the_same_run(arm: str, changes: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"loss": "huber", "double": True}, {"target_every_steps": 25, "limit_ends": True}, {"update_every": 3}],
+    ids=str,
+)
+def test_both_kinds_play_the_same_run(arm: str, changes: dict[str, object]) -> None:
     """Until rounding tips a close choice the runs agree: same games, same batches, the same losses to 1e-3."""
     config = DQNConfig(capacity=300, **changes)  # type: ignore[arg-type]
     ours = compiled_logs(config, SPEC, [Member(3, arm)], 25)[0]
@@ -60,79 +70,71 @@ def test_both_engines_play_the_same_run(arm: str, changes: dict[str, object]) ->
     assert np.allclose(ours.more["loss"][:20], theirs.more["loss"][:20], rtol=1e-3, atol=1e-5)
 
 
-def test_evaluations_of_both_engines_agree() -> None:
+def test_evaluations_of_both_kinds_agree() -> None:
     config = DQNConfig(capacity=300, epsilon_end=0.3)
-    block = RingDQNTorch(config, SPEC, [Member(3, "canonical")])
-    while block.advance(Budget(episodes=12)):
-        pass
-    compiled = RingDQN(config, SPEC, Member(3, "canonical")).play(12)
+    member = Member(3, "canonical")
+    (learner,) = train([made(config, SPEC, [member])], episodes=12)
+    compiled = RingDQN(config, SPEC, member).play(12)
     for greedy in (True, False):
-        one, two = block.evaluate(150, greedy=greedy), compiled.evaluate(150, greedy=greedy)
+        one, two = learner.evaluate(150, greedy=greedy), compiled.evaluate(150, greedy=greedy)
         assert (one.returns == two.returns).mean() > 0.97 and (one.lengths == two.lengths).mean() > 0.97
 
 
-def test_a_member_of_a_padded_block_does_not_depend_on_its_company() -> None:
-    members = [Member(0), Member(1, "canonical"), Member(2, "augment"), Member(3)]
-    together = torch_logs(CONFIG, SPEC, members, 12, block=4)
-    for position in (0, 2):
-        alone = torch_logs(CONFIG, SPEC, [members[position]], 12, block=4)[0]
-        assert np.array_equal(alone.more["loss"], together[position].more["loss"])
-        assert np.array_equal(alone.returns, together[position].returns)
+@pytest.mark.parametrize(
+    ("config", "spec"), [(CONFIG, SPEC), (SMALL_3D, replace(CUBE, time_limit=12))], ids=["1d", "3d"]
+)
+def test_a_member_does_not_depend_on_its_company(config: DQNConfig, spec: RingSpec) -> None:
+    """Nor on who has finished: those wait, and all members stay in one product."""
+    together, other = (
+        train([made(config, spec, [Member(seed, "canonical") for seed in seeds])], episodes=6)[0]
+        for seeds in ((0, 1, 2), (0, 5, 6))
+    )
+    assert same_log(together.log(0), other.log(0)) and not same_log(together.log(1), other.log(1))
 
 
 @pytest.mark.parametrize(
-    ("config", "spec", "members", "block", "cut", "whole"),
+    ("config", "spec", "members", "cut", "whole"),
     [
-        (CONFIG, SPEC, [Member(0), Member(1, "canonical"), Member(2)], 4, 100, 230),
-        (CONFIG, SPEC, [Member(0, "equivariant")], 1, 90, 150),
-        (SMALL_3D, RingSpec(5, d=3), [Member(0, "canonical")], 1, 115, 140),
+        (CONFIG, SPEC, [Member(0), Member(1), Member(2)], 100, 230),
+        (CONFIG, SPEC, [Member(0, "equivariant")], 90, 150),
+        (SMALL_3D, CUBE, [Member(0, "canonical")], 115, 140),
     ],
-    ids=["block", "equivariant", "3d"],
+    ids=["members", "equivariant", "3d"],
 )
 def test_save_and_resume_to_the_same_bits(  # type: ignore[no-untyped-def]
-    tmp_path: Path, config, spec, members, block, cut, whole
+    tmp_path: Path, config, spec, members, cut, whole
 ) -> None:
-    """In the middle of episodes, too."""
-    one = RingDQNTorch(config, spec, members, block=block)
-    two = RingDQNTorch(config, spec, members, block=block)
+    """In the middle of episodes and between two syncs, too."""
+    one, two = made(config, spec, members), made(config, spec, members)
     tick(one, whole)
     tick(two, cut)
     save(two, tmp_path / "b.npz")
-    three = load(RingDQNTorch(config, spec, members, block=block), tmp_path / "b.npz")
+    three = load(made(config, spec, members), tmp_path / "b.npz")
     tick(three, whole - cut)
     assert same_arrays(one, three) and not same_arrays(one, two)
 
 
-def test_train_goes_on_with_more_episodes(tmp_path: Path) -> None:
+def test_training_continues_with_more_episodes(tmp_path: Path) -> None:
     members = [Member(0), Member(1, "equivariant")]
     whole = torch_logs(CONFIG, SPEC, members, 14)
     torch_logs(CONFIG, SPEC, members, 6, checkpoint=tmp_path, every=1)
     resumed = torch_logs(CONFIG, SPEC, members, 14, checkpoint=tmp_path, every=1)
-    for a, b in zip(whole, resumed, strict=True):
-        assert (
-            a.member == b.member
-            and np.array_equal(a.more["loss"], b.more["loss"])
-            and np.array_equal(a.returns, b.returns)
-        )
+    assert all(same_log(a, b) for a, b in zip(whole, resumed, strict=True))
 
 
-def test_masked_members_keep_their_bits() -> None:
-    net = make_q(SPEC, "onehot", (32, 32), [0, 1])
-    params = {name: p.detach() for name, p in net.named_parameters()}
-    opt = new_adam(params)
-    rng = np.random.default_rng(0)
-
-    def integers(high: int) -> "torch.Tensor":
-        return torch.from_numpy(rng.integers(0, high, (2, 5)))
-
-    boards = torch.from_numpy(rng.integers(-1, 2, (2, 5, 6)).astype(np.int8))
-    reward, ends = torch.randn(2, 5), torch.zeros(2, 5, dtype=torch.bool)
-    batch = Batch(boards, None, integers(6), integers(4), reward, ends, torch.randn(2, 5))
-    new, after, losses = update(net, params, opt, batch, gamma=0.9, rate=0.1, mask=torch.tensor([True, False]))
-    assert losses.shape == (2,) and after.t.tolist() == [1, 0]
-    for name in params:
-        assert torch.equal(new[name][1], params[name][1]) and torch.equal(after.m[name][1], opt.m[name][1])
-        assert not torch.equal(new[name][0], params[name][0])
+def test_members_that_wait_keep_their_bits() -> None:
+    learner = made(CONFIG, SPEC, [Member(0), Member(1)])
+    tick(learner, 70)
+    network = learner.network
+    assert isinstance(network, TorchQ)
+    before, moments = dict(network.params), dict(network.opt.m)
+    slots = np.arange(CONFIG.batch)[None]
+    losses = network.update(np.array([0]), learner.replay, slots, learner.updates[:1])
+    assert losses.shape == (1,) and network.opt.t.tolist() == [8, 7]
+    for name in before:
+        assert torch.equal(network.params[name][1], before[name][1])
+        assert torch.equal(network.opt.m[name][1], moments[name][1])
+        assert not torch.equal(network.params[name][0], before[name][0])
 
 
 def test_target_by_hand() -> None:
@@ -141,15 +143,46 @@ def test_target_by_hand() -> None:
 
 
 @pytest.mark.parametrize("encoder", ["pool", "flatten"])
-def test_sharing_boards_within_a_batch_changes_nothing(encoder: str) -> None:
-    """A block of one looks at each distinct board once and remembers target features; a padded one does not."""
-    from dataclasses import replace
-
-    config = replace(SMALL_3D, encoder=encoder, target_every=1)
-    alone = torch_logs(config, RingSpec(5, d=3, time_limit=12), [Member(3)], 6)[0]
-    padded = torch_logs(config, RingSpec(5, d=3, time_limit=12), [Member(3)], 6, block=2)[0]
+def test_encoding_a_board_once_changes_nothing(encoder: str) -> None:
+    """A single member encodes each distinct board once and remembers the target's features; several do not."""
+    config, spec = replace(SMALL_3D, encoder=encoder, target_every=1), replace(CUBE, time_limit=12)
+    alone = torch_logs(config, spec, [Member(3)], 6)[0]
+    (both,) = train([made(config, spec, [Member(3), Member(4)])], episodes=6)
     assert alone.updates[-1] > 20
-    assert np.allclose(alone.more["loss"], padded.more["loss"], rtol=1e-3, atol=1e-5)
+    assert np.allclose(alone.more["loss"], both.log(0).more["loss"][:6], rtol=1e-3, atol=1e-5)
+
+
+def test_a_form_whose_boards_change_is_encoded_right() -> None:
+    """A form of the user's may change the board at every step: what is remembered is the board, not the episode."""
+
+    class ToAgent:
+        """The agent at the origin."""
+
+        def __call__(self, x: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+            g = -np.rint(np.asarray(x["pos"]) * 5).astype(np.int64) % 5
+            return self.act(g, x), g
+
+        def act(self, g: np.ndarray, x: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+            from burnside.envs.ring.symmetry import translate
+
+            return translate(5, 3, g, x)  # type: ignore[return-value]
+
+        def undo(self, action: np.ndarray, g: np.ndarray) -> np.ndarray:
+            return action
+
+    env = RingScenes(replace(CUBE, time_limit=12))
+    learner = torch_learner(SMALL_3D, env, [Member(0, "canonical")], ToAgent())
+    learner.advance(Budget(steps=60))
+    network = learner.network
+    assert isinstance(network, TorchQ)
+    obs = with_arm(env, ToAgent()).observe_batch(env.reset_batch(np.zeros(3, dtype=np.int64), np.arange(3)))
+    remembered = network.outputs(network.target, obs[None], network.memory)[0]
+    afresh = network.net.head(
+        network.target,
+        network.net.encode(network.target, torch.from_numpy(obs[None, :, :125])),
+        torch.from_numpy(obs[None, :, 125:]),
+    )[0]
+    assert len(network.memory) > 20 and torch.allclose(remembered, afresh, atol=1e-5)
 
 
 def test_bad_requests() -> None:
@@ -159,9 +192,11 @@ def test_bad_requests() -> None:
         with pytest.raises(BurnsideError, match="no GPU"):
             choose_device("cuda")
     with pytest.raises(BurnsideError, match="three dimensions"):
-        torch_logs(DQNConfig(encoder="pool"), SPEC, [Member(0)], 1)
-    with pytest.raises(BurnsideError, match="one kind of network"):
-        RingDQNTorch(CONFIG, SPEC, [Member(0), Member(0, "equivariant")])
+        made(DQNConfig(encoder="pool"), SPEC, [Member(0)])
+    with pytest.raises(BurnsideError, match="no encoder"):
+        made(SMALL_3D, CUBE, [Member(0, "equivariant")])
+    with pytest.raises(BurnsideError, match="share one arm"):
+        made(CONFIG, SPEC, [Member(0), Member(0, "equivariant")])
 
 
 @pytest.mark.probe

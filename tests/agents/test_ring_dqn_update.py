@@ -28,18 +28,19 @@ def one_update(state: RingDQN, slots: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize(
-    ("loss", "spec", "batch"),
+    ("loss", "spec", "batch", "double"),
     [
-        ("mse", RingSpec(5), 48),
-        ("huber", RingSpec(20), 48),
-        ("mse", RingSpec(20), 131),  # more than two words of bits, and not a multiple of eight
-        ("huber", RingSpec(5, d=2), 7),
+        ("mse", RingSpec(5), 48, False),
+        ("huber", RingSpec(20), 48, True),
+        ("mse", RingSpec(20), 131, False),  # more than two words of bits, and not a multiple of eight
+        ("mse", RingSpec(20), 131, True),
+        ("huber", RingSpec(5, d=2), 7, False),
     ],
     ids=str,
 )
-def test_compiled_update_is_autograds(loss: str, spec: RingSpec, batch: int) -> None:
+def test_compiled_update_is_autograds(loss: str, spec: RingSpec, batch: int, double: bool) -> None:
     torch = pytest.importorskip("torch")
-    config = DQNConfig(loss=loss, hidden=(64, 96), batch=batch, capacity=500)
+    config = DQNConfig(loss=loss, hidden=(64, 96), batch=batch, capacity=500, double=double)
     state = RingDQN(config, spec, Member(11, "canonical")).play(30)
     net = torch.nn.Sequential(
         torch.nn.Linear(2 * spec.n_cells, 64),
@@ -76,7 +77,9 @@ def test_compiled_update_is_autograds(loss: str, spec: RingSpec, batch: int) -> 
         x = torch.from_numpy(observations(state, seen["board"], seen["pos"]))
         after = torch.from_numpy(observations(state, seen["board"], seen["after"]))
         with torch.no_grad():
-            goal = torch.from_numpy(seen["reward"]) + config.gamma * target(after).max(1).values * torch.from_numpy(
+            later = target(after)
+            best = later.gather(1, net(after).argmax(1)[:, None])[:, 0] if double else later.max(1).values
+            goal = torch.from_numpy(seen["reward"]) + config.gamma * best * torch.from_numpy(
                 1.0 - seen["terminated"].astype(np.float32)
             )
         q = net(x).gather(1, torch.from_numpy(seen["action"].astype(np.int64))[:, None])[:, 0]
@@ -171,6 +174,16 @@ def test_truncation_bootstraps_and_termination_does_not() -> None:
     assert 20 < reached.sum() < 150
     assert (seen["terminated"] == reached).all()
     assert (state.log().success == reached).all() and (state.log().lengths == 1).all()
+
+
+def test_a_time_limit_that_ends_the_game() -> None:
+    state = RingDQN(DQNConfig(capacity=400, limit_ends=True), RingSpec(6, time_limit=2), Member(2)).play(150)
+    count = int(state.state.counters[kernels.WRITTEN])
+    seen, lengths = state.state.replay[:count], state.log().lengths
+    last = np.cumsum(lengths) - 1
+    assert (np.flatnonzero(seen["terminated"]) == last).all(), "every episode ends with a terminal transition"
+    reached = state.state.boards[seen["board"], seen["after"]] > 0
+    assert (state.log().success == reached[last]).all() and not reached[last].all()
 
 
 def test_cached_targets_are_fresh_ones() -> None:

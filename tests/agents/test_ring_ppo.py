@@ -1,16 +1,11 @@
-"""PPO without learning: configuration, advantages by hand, the games of an arm, evaluation of known policies."""
+"""PPO without learning: configuration, and advantages by hand."""
 
 import numpy as np
 import pytest
 
-from burnside._random import held_out
 from burnside.agents.common.advantages import advantages
 from burnside.agents.ppo import RingPPOConfig
-from burnside.envs.ring.core import RingSpec, initial, transition
-from burnside.envs.ring.games import ARMS, play, random_play, start, successors
 from burnside.errors import BurnsideError, InvalidParameter, UnknownName
-
-CUBE = RingSpec(5, d=3)
 
 # ---------------------------------------------------------------------- configuration
 
@@ -89,60 +84,3 @@ def test_advantages_refuse_what_does_not_fit() -> None:
         advantages([1, 2], [1], [1, 2], [0, 0], [0, 0], 0.9, 0.9)
     with pytest.raises(InvalidParameter, match="has not ended"):
         advantages([1], [1], [1], [1], [0], 0.9, 0.9)
-
-
-# ---------------------------------------------------------------------- games
-
-
-def test_arms_are_one_game_in_other_frames() -> None:
-    names = ["baseline", "canonical", "augment"]
-    boards, pos = start(CUBE, [5] * 3, names, [2] * 3)
-    assert boards[1].argmax() == 0 and pos[0] == 0
-    original = boards[0].reshape(CUBE.shape)
-    for board, at in zip(boards, pos, strict=True):
-        shift = CUBE.coordinates(at)
-        assert np.array_equal(np.roll(original, shift, axis=(0, 1, 2)), board.reshape(CUBE.shape))
-    with pytest.raises(UnknownName):
-        start(CUBE, [5], ["equivariant"], [0])
-
-
-def test_successors_are_the_rules() -> None:
-    state = initial(CUBE, 0, np.arange(64))
-    after, *_ = transition(state, np.arange(64))
-    assert np.array_equal(after.pos, successors(CUBE)[0])
-
-
-# ---------------------------------------------------------------------- playing
-
-
-def test_random_play_is_near_its_expectation() -> None:
-    """Chance 1/125 per step to enter the goal, 0.7 mines per other step; worse than −35 and better than −39."""
-    found = random_play(CUBE, 4000)
-    assert -39 < found.returns.mean() < -35
-    assert abs(found.success.mean() - (1 - (124 / 125) ** 100)) < 0.03
-    assert np.array_equal(found.returns, 20.0 * found.success - found.mines)
-
-
-@pytest.mark.parametrize("action", [0, 21, 63])
-def test_one_move_for_ever_is_worse_than_random(action: int) -> None:
-    """It goes round N cells: 5 of 125 goals are found, otherwise a hundred steps at 0.7 mines: about −66.5."""
-    found = play(CUBE, "baseline", lambda boards: lambda pos, t: np.full(len(pos), action), 5000)
-    assert found.cells.max() == 5
-    assert abs(found.success.mean() - 5 / 125) < 0.01 and abs(found.returns.mean() + 66.5) < 1.0
-
-
-def test_playing_as_told_gives_what_the_environment_gives() -> None:
-    """Actions fixed in advance, on the environment of the package and in ``play``, in every frame."""
-    rng = np.random.default_rng(1)
-    actions = rng.integers(0, 64, (100, 40))
-    state = initial(CUBE, held_out(0), np.arange(40))
-    total, over = np.zeros(40), np.zeros(40, dtype=bool)
-    for t in range(100):
-        state, reward, terminated, _ = transition(state, actions[t])
-        total += np.where(over, 0, reward)
-        over |= terminated
-    for arm in ARMS:
-        found = play(CUBE, arm, lambda boards: lambda pos, t: actions[t], 40)
-        assert np.array_equal(found.returns, total) and np.array_equal(found.success, over)
-    with pytest.raises(InvalidParameter):
-        random_play(CUBE, 0)

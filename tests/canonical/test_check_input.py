@@ -318,8 +318,8 @@ def test_elements_need_an_identity_and_a_right_inverse() -> None:
     for wrong, word in (
         (replace(FLIPS_ALWAYS, elements=[1, -1]), "no element of mirror leaves observations and actions alone"),
         (replace(MIRROR, elements=[-1]), "the identity is missing"),
-        (replace(MIRROR, inverse=lambda g: 1), "inverse of mirror is none"),
-        (replace(MIRROR, act_on_observation=lambda g, x: -x, inverse=lambda g: 1), "inverse of mirror is none"),
+        (replace(MIRROR, inverse=lambda g: 1), "inverse of mirror is wrong"),
+        (replace(MIRROR, act_on_observation=lambda g, x: -x, inverse=lambda g: 1), "inverse of mirror is wrong"),
     ):
         verdict = check_symmetry("CartPole-v1", wrong, samples=30)
         assert (

@@ -9,14 +9,11 @@ from burnside._random import Stream, randint  # noqa: E402
 from burnside._types import AnyArray  # noqa: E402
 from burnside.agents.common.members import Member  # noqa: E402
 from burnside.agents.dqn import DQNConfig, RingDQN  # noqa: E402
+from burnside.agents.dqn.ring import ARMS  # noqa: E402
 from burnside.canonical import AugmentedEnv, CanonicalEnv, CanonicalVectorEnv  # noqa: E402
 from burnside.canonical.batched import with_arm  # noqa: E402
 from burnside.canonical.known import ring_translations  # noqa: E402
 from burnside.envs.ring.core import RingSpec  # noqa: E402
-from burnside.envs.ring.games import (  # noqa: E402
-    ARMS,
-    start,
-)
 from burnside.envs.ring.kernels import seen_board  # noqa: E402
 from burnside.envs.ring.scenes import RingScenes  # noqa: E402
 
@@ -50,10 +47,19 @@ def wrapped(spec: RingSpec, arm: str, seed: int) -> tuple[AnyArray, AnyArray, An
     return np.array(first), np.array(second), np.array(rewards)
 
 
+def compiled_boards(spec: RingSpec, arm: str, seed: int, episodes: int = EPISODES) -> tuple[AnyArray, AnyArray]:
+    """Boards and starting cells of the first episodes, from compiled code."""
+    items = np.zeros(spec.n_cells, dtype=np.int8)
+    boards = np.zeros((episodes, spec.n_cells), dtype=np.int8)
+    game = (spec.n, spec.d, spec.p_mine, ARMS.index(arm), seed)
+    pos = [seen_board(items, boards[episode], *game, episode) for episode in range(episodes)]
+    return boards, np.array(pos)
+
+
 @pytest.mark.parametrize("spec", SPECS, ids=str)
 @pytest.mark.parametrize("arm", ARMS)
 @pytest.mark.parametrize("seed", [0, 7, 2**40])
-def test_wrapper_batch_games_and_compiled_boards_show_the_same(spec: RingSpec, arm: str, seed: int) -> None:
+def test_wrapper_batch_and_compiled_boards_show_the_same(spec: RingSpec, arm: str, seed: int) -> None:
     seeds, episodes = np.full(EPISODES, seed), np.arange(EPISODES)
     first, second, rewards = wrapped(spec, arm, seed)
 
@@ -63,14 +69,8 @@ def test_wrapper_batch_games_and_compiled_boards_show_the_same(spec: RingSpec, a
     assert np.array_equal(batch.observe_batch(state), first)
     assert np.array_equal(batch.observe_batch(step.state), second) and np.array_equal(step.reward, rewards)
 
-    boards, pos = start(spec, seeds, [arm] * EPISODES, episodes)
+    boards, pos = compiled_boards(spec, arm, seed)
     assert np.array_equal(shown(spec, boards, pos), first)
-
-    items, board = np.zeros(spec.n_cells, dtype=np.int8), np.zeros(spec.n_cells, dtype=np.int8)
-    for episode in range(EPISODES):
-        at = seen_board(items, board, spec.n, spec.d, spec.p_mine, ARMS.index(arm), seed, episode)
-        assert np.array_equal(board, boards[episode]) and at == pos[episode]
-
     if arm == "canonical":  # the goal is at the origin, and translations of one board are one board
         assert (boards[:, 0] == 1).all()
 
@@ -90,11 +90,11 @@ def test_the_vector_wrapper_shows_the_same(n: int) -> None:
 def test_the_compiled_learner_remembers_these_boards(arm: str) -> None:
     spec = RingSpec(7)
     learner = RingDQN(DQNConfig(capacity=300), spec, Member(4, arm)).play(20)
-    boards, _ = start(spec, [4] * 20, [arm] * 20, np.arange(20))
+    boards, _ = compiled_boards(spec, arm, 4, 20)
     assert np.array_equal(learner.state.boards[:20], boards)
 
 
 def test_augmentation_draws_from_its_own_stream() -> None:
     spec = RingSpec(9)
-    _, pos = start(spec, [5] * 30, ["augment"] * 30, np.arange(30))
+    _, pos = compiled_boards(spec, "augment", 5, 30)
     assert np.array_equal(pos, randint(5, Stream.AUGMENT, np.arange(30), 9)) and len(set(pos.tolist())) > 5

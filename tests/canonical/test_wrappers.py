@@ -10,7 +10,16 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers import FrameStackObservation
 
 import burnside.envs  # noqa: F401
-from burnside.canonical import AugmentedEnv, CanonicalEnv, CanonicalVectorEnv, EnvSymmetry, LexMin, SignFlip, known
+from burnside.canonical import (
+    AugmentedEnv,
+    AugmentedVectorEnv,
+    CanonicalEnv,
+    CanonicalVectorEnv,
+    EnvSymmetry,
+    LexMin,
+    SignFlip,
+    known,
+)
 from burnside.canonical.base import equal
 from burnside.envs.ring.symmetry import RollToGoal
 from burnside.errors import InvalidAction, InvalidParameter, NotVerified
@@ -175,6 +184,46 @@ def test_vector_equals_single_through_autoresets(mode: AutoresetMode) -> None:
             for i in range(4):
                 assert np.array_equal(info["final_obs"][i], their_info["final_obs"][i])
                 assert np.array_equal(form()(info["final_obs"][i])[0], info["final_obs"][i])
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+@pytest.mark.parametrize("declared", ["functions", "representations"])
+def test_augmented_vector_equals_augmented_members(mode: AutoresetMode, declared: str) -> None:
+    """Through resets of all kinds, with the same elements; actions are absolute, so a wrong element shows at once."""
+    turn = EnvSymmetry("C5", "4,0,1,2,3", "labels 1,2,3,4,0") if declared == "representations" else turns()
+    make = gym.vector.SyncVectorEnv
+    ours = AugmentedVectorEnv(make([Clock] * 4, autoreset_mode=mode), turn)
+    theirs = make([lambda: AugmentedEnv(Clock(), turn)] * 4, autoreset_mode=mode)
+    x, info = ours.reset(seed=2)
+    y, their_info = theirs.reset(seed=2)
+    rng, seen = np.random.default_rng(0), set()
+    for t in range(40):
+        assert np.array_equal(x, y) and x.dtype == y.dtype == np.float32
+        assert np.array_equal(info["group_element"], their_info["group_element"])
+        seen |= set(info["group_element"].tolist())
+        actions = rng.integers(0, 5, 4)
+        x, *scores, info = ours.step(actions)
+        y, *their_scores, their_info = theirs.step(actions)
+        assert all(np.array_equal(a, b) for a, b in zip(scores, their_scores, strict=True))
+        if mode == AutoresetMode.SAME_STEP and t % 6 == 5:
+            for i in range(4):
+                assert np.array_equal(info["final_obs"][i], their_info["final_obs"][i])
+    assert len(seen) == 5
+
+
+def test_augmented_vector_without_autoreset_draws_where_the_mask_says() -> None:
+    turn = EnvSymmetry("C5", "4,0,1,2,3", "labels 1,2,3,4,0")
+    envs = AugmentedVectorEnv(gym.vector.SyncVectorEnv([Clock] * 8, autoreset_mode=AutoresetMode.DISABLED), turn)
+    with pytest.raises(InvalidAction, match="before reset"):
+        envs.step(np.zeros(8, dtype=int))
+    _, first = envs.reset(seed=0)
+    envs.step(np.zeros(8, dtype=int))
+    mask = np.arange(8) < 4
+    _, second = envs.reset(options={"reset_mask": mask})
+    assert np.array_equal(first["group_element"][~mask], second["group_element"][~mask])
+    assert not np.array_equal(first["group_element"][mask], second["group_element"][mask])
+    with pytest.raises(InvalidParameter, match="elements and the inverse"):
+        AugmentedVectorEnv(envs.env, EnvSymmetry([1], lambda g, x: x, lambda g, a: a))
 
 
 def test_vector_of_rings_in_three_dimensions() -> None:
@@ -457,7 +506,7 @@ def test_a_check_needs_the_whole_symmetry() -> None:
         def __deepcopy__(self, memo):
             raise TypeError("no copies")
 
-    with pytest.raises(InvalidParameter, match="neither be copied nor made anew"):
+    with pytest.raises(InvalidParameter, match="neither be copied nor made again"):
         CanonicalEnv(Stuck(), turns(), check=True)
 
 

@@ -45,7 +45,7 @@ def test_text_in_a_pipe_is_plain(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_zoo_lists_every_model(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "zoo", "--json")
-    assert code == 0 and set(json.loads(out)) == set(zoo.names())
+    assert code == 0 and set(json.loads(out)) == {*zoo.names(), "cube"}
 
 
 @pytest.mark.parametrize("command", ["audit", "minimise", "measure --seeds 1 --max-episodes 20 --fresh"])
@@ -257,7 +257,7 @@ def test_reproduce_writes_the_report_and_survives_a_failing_part(
     code, out, _ = run(capsys, "reproduce", "--preset", "smoke", "--only", "theory", "--out", str(tmp_path))
     page = (tmp_path / "index.html").read_text()
     assert code == 0 and "done in" in out and "ring(n=5)" in page and "64 would become 8" in page
-    from burnside.report import reproduce as module
+    from burnside.cli import reproduce_parts as module
 
     def fail(*_: object) -> None:
         raise RuntimeError("no such luck")

@@ -8,6 +8,7 @@ import pytest
 from burnside.cli import main
 from burnside.envs.cube import CubeSpec, CubeSymmetry
 from burnside.envs.cube.audit import AUDITED, audit_cube, commutes, count_layers, same_as_three
+from burnside.envs.cube.model import CubeModel
 from burnside.envs.cube.tables import layers
 from burnside.errors import InvalidParameter
 from burnside.mdp import zoo
@@ -116,6 +117,21 @@ def test_all_three_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 1 and "conjugation" in out and "refused" in err
 
 
+def test_the_cube_is_a_model_like_any_other(capsys: pytest.CaptureFixture[str]) -> None:
+    cube = CubeModel(2, depth=3)
+    found = audit(cube, cube.symmetry("position"))
+    assert found == audit_cube(CubeSpec(2, goal="any-orientation"), "position", depth=3)
+    assert audit(cube).symmetry == next(iter(cube.symmetries)) == "conjugation+mirror"
+    assert main(["zoo", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["cube"]["symmetries"] == list(cube.symmetries)
+    assert main(["audit", "cub"]) == 2 and "did you mean 'cube'" in capsys.readouterr().err
+    options = ["--n", "4", "--symmetry", "position", "--json"]
+    assert main(["audit", "cube", *options, "--slices", "--depth", "2"]) == 0
+    by_option = capsys.readouterr().out
+    assert main(["audit", "cube", *options, "--param", "turns=slices", "depth=2"]) == 0
+    assert capsys.readouterr().out == by_option
+
+
 def test_identities_can_fail() -> None:
     symmetry = CubeSymmetry(CubeSpec(3), "conjugation")
     assert commutes(symmetry)
@@ -131,11 +147,13 @@ def test_identities_can_fail() -> None:
     ("argv", "says"),
     [
         (["--symmetry", "conjugatoin"], "did you mean 'conjugation'"),
-        (["--symmetry", "conjugation+inverse"], "known: "),
+        (["--symmetry", "conjugation+inverse"], "preserves distances but not turns"),
         (["--n", "1"], "from 2 to 40"),
         (["--depth", "-1"], "depth must be a whole number"),
-        (["--d", "3"], "the cube has no --d"),
-        (["--param", "color=red"], "unknown parameter of the cube"),
+        (["--d", "3"], "'cube' has no parameter 'd'"),
+        (["--horizon", "3"], "'cube' has no parameter 'horizon'"),
+        (["--param", "color=red"], "'cube' has no parameter 'color'"),
+        (["--param", "depth=deep"], "'depth' of 'cube' must be a whole number"),
         (["--param", "turns=inner"], "unknown set of turns"),
     ],
 )
@@ -146,7 +164,7 @@ def test_bad_input(capsys: pytest.CaptureFixture[str], argv: list[str], says: st
 
 def test_options_of_the_cube_are_the_cubes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit", "ring", "--n", "5", "--depth", "3"]) == 2
-    assert "for the cube" in capsys.readouterr().err
+    assert "'ring' has no parameter 'depth'" in capsys.readouterr().err
     assert main(["minimise", "cube"]) == 2
     assert "burnside audit cube" in capsys.readouterr().err
     with pytest.raises(InvalidParameter):

@@ -16,9 +16,9 @@ from burnside import TabularMDP
 from burnside._terminal import Terminal, one_line, printable, styled
 from burnside.cli import main
 from burnside.cli.console import progress, table
-from burnside.cli.reproduce import _Live as ReproduceLive
+from burnside.cli.reproduce_progress import Live as ReproduceLive
+from burnside.cli.reproduce_progress import PartState
 from burnside.cli.sweep import Table as TableCommand
-from burnside.report.parts import PartState
 from burnside.runs import Cell
 from burnside.runs.display import CellState, _Lines, _Live
 

@@ -19,12 +19,13 @@ SOON = 15.0
 #: Long commands, and what they say when they are interrupted, as a pattern.
 LONG = {
     "audit ring --n 12 --symmetry discover": "looking for automorphisms",
-    "audit cube --n 3 --depth 9": r"counting .*: [1-9] of 10",
+    "audit cube --n 3 --depth 9": r"auditing cube.*: [1-9] of 10",
     "minimise slip-ring --n 400": "minimising",
     "cover se3^3/se3 --alpha 0.7 --samples 2000000": r"a net of se3.* \d+ of \d+",
     "measure FrozenLake-v1 --fresh": r"measuring FrozenLake-v1: \d+ of 20",
     "measure slip-ring --n 20 --learner ucfh --fresh": r"measuring slip-ring\(n=20\): \d+ of 20",
     "measure slip-ring --n 40 --learner ucfh-literal --fresh": r"measuring slip-ring\(n=40\): \d+ of 20",
+    "solve --n 3 --scramble 100 --count 100000": r"solving 100000 cubes by policy: \d+ of 100000",
     "show slip-ring --n 150 --max-states 22500 --out orbits.svg": "drawing",
 }
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from burnside.agents.cube_values import load_network
+from burnside.agents.cube_walks import WalkConfig, load_policy
 from burnside.cli import main
 from burnside.envs.cube import CubeSpec, apply_moves, scramble
 from burnside.envs.cube.core import is_solved
@@ -50,6 +51,34 @@ def test_two(count: int) -> None:
 def test_three_up_to_twelve_turns(count: int) -> None:
     _, found = solve(3, 1 + np.arange(count) * 12 // count)
     assert np.mean([r.solved for r in found]) >= 0.95
+
+
+@pytest.mark.parametrize("count", [20, pytest.param(500, marks=pytest.mark.slow)])
+def test_random_cubes_by_the_policy(count: int, capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["solve", "--n", "3", "--scramble", "100", "--count", str(count), "--seed", "5", "--width", "256", "--json"]
+    assert main(line) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["cubes"], found["solved"], found["failed"]) == (count, count, [])
+    assert 20 < found["mean_length"] < 32 and found["cpu_seconds"] > 0
+
+
+def test_the_policy_is_small_and_says_how_it_was_made() -> None:
+    path = Path(str(files("burnside") / "data" / "cube3-policy.safetensors"))
+    policy = load_policy(path, CubeSpec(3))
+    assert path.stat().st_size < 1_000_000 and policy.weights < 10_000
+    assert policy.config == WalkConfig.preset("shipped") and (policy.arm, policy.seed) == ("equivariant", 0)
+
+
+def test_one_cube_and_more_effort(capsys: pytest.CaptureFixture[str]) -> None:
+    lengths = []
+    for effort in ("0", "2"):
+        assert main(["solve", "--scramble", "60", "--seed", "3", "--width", "128", "--effort", effort, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        state, _ = scramble(CubeSpec(3), [3], [60])
+        assert bool(is_solved(CubeSpec(3), apply_moves(CubeSpec(3), state[0], found["moves"])))
+        assert found["method"] == "policy" and "cube3-policy" in found["heuristic"]
+        lengths.append(found["length"])
+    assert lengths[1] <= lengths[0]
 
 
 def test_a_larger_cube_is_solved_by_the_network_of_the_three(capsys: pytest.CaptureFixture[str]) -> None:

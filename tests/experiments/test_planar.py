@@ -11,7 +11,15 @@ import pytest
 from burnside._checkpoints import generations, read_arrays
 from burnside.errors import UnknownName
 from burnside.experiments.planar import PRESETS, Planar
-from burnside.experiments.planar.analysis import Extent, cover_rows, finetune_curves, ratios, saving, table
+from burnside.experiments.planar.analysis import (
+    Extent,
+    _ablation_row,
+    cover_rows,
+    finetune_curves,
+    ratios,
+    saving,
+    table,
+)
 from burnside.experiments.planar.run import _arrived
 from burnside.experiments.registry import EXPERIMENTS
 from burnside.runs import Cell, Context, Results, read_results, sweep
@@ -96,6 +104,27 @@ def test_savings_have_limits_over_seeds() -> None:
     alone = [row | {"seed": 7} if row["arm"] == "robot" and row["seed"] == 0 else row for row in rows]
     fewer = saving(Results([r for r in alone if r["arm"] == "world" or r["seed"] == 7], (), {}), "push", 10, "robot")
     assert fewer is not None and fewer.low is None and fewer.at == pytest.approx(10)  # no seed in common
+
+
+def test_what_each_change_of_fine_tuning_is_worth() -> None:
+    def row(seed: int, after: float, variant: str = "") -> dict[str, Any]:
+        kind = {"kind": "ablation", "variant": variant} if variant else {"kind": "finetune"}
+        own = {**kind, "task": "push", "arm": "robot", "demos": 10, "shift": 0.3, "turn": 0.8, "seed": seed}
+        return own | {"before": 0.4, "after": after, "env_steps": 1000, "test_episodes": 500}
+
+    rows = [row(s, 0.8 + 0.01 * s) for s in range(3)] + [row(s, 0.6 + 0.02 * s, "no warm-up") for s in range(3)]
+    found = _ablation_row(Results(rows, (), {}), "push", "robot", 10, "no warm-up")
+    assert found["gain_mean"] == pytest.approx(0.22) and found["gain_gap"] == pytest.approx(-0.19)
+    assert found["gain_gap_high"] < 0 and found["variant"] == "no warm-up"
+    study = Planar().plan("study")
+    cells = [cell for cell in study if cell.config["kind"] == "ablation"]
+    assert len(cells) == 4 * 2 * 5 and len({cell.name for cell in study}) == len(study)
+    whole = next(c.config for c in study if c.config["kind"] == "finetune" and c.config["arm"] == "world")
+    for cell in cells:
+        if cell.config["arm"] == "world":
+            changed = cell.config.get("flow", {}) | {k: v for k, v in cell.config["agent"].items()
+                                                     if whole["agent"][k] != v}  # fmt: skip
+            assert changed, cell.config["variant"]
 
 
 def test_ratios_of_what_there_is() -> None:

@@ -14,14 +14,17 @@ import pytest
 from burnside.agents.common.members import Member
 from burnside.agents.common.training import Budget
 from burnside.agents.dqn.config import DQNConfig
+from burnside.agents.dqn.learner import ring_learner
 from burnside.cli import main
 from burnside.envs.ring.core import RingSpec
+from burnside.envs.ring.scenes import RingScenes
 from burnside.errors import UnknownName, UnreadableFile
 from burnside.experiments.arms import KEY, read_arms
 from burnside.experiments.registry import EXPERIMENTS
-from burnside.experiments.ring1d import PAPER, PRESETS, Ring1D
+from burnside.experiments.ring1d import PAPER, PRESETS, Plan, Ring1D
 from burnside.experiments.ring1d.analysis import _ratios, by_rule, growth, ratios, returns_by_part, table, times
-from burnside.experiments.ring1d.run import _row, make_learner
+from burnside.experiments.ring1d.config import VARIANTS
+from burnside.experiments.ring1d.run import _row, variant_of
 from burnside.report.ring1d import curves_plot, returns_plot, times_plot
 from burnside.runs import sweep
 
@@ -40,8 +43,25 @@ def test_the_study_is_the_papers() -> None:
     assert {n for n, _ in PAPER} == {5, 10, 15, 20, 25, 30, 35, 40}
     cells = Ring1D().plan("study")
     assert len({cell.name for cell in cells}) == len(cells)
-    seeds = [s for cell in cells for s in cell.seeds if cell.config["n"] == 40 and cell.config[KEY] == "baseline"]
-    assert sorted(seeds) == list(range(10))
+    hard = [cell for cell in cells if cell.config["n"] == 40 and cell.config[KEY] == "baseline"]
+    assert sorted(s for cell in hard for s in cell.seeds if cell.config["episodes"] == 10_000) == list(range(10))
+    assert [s for cell in hard for s in cell.seeds if cell.config["episodes"] == 200_000] == list(range(5))
+    variants = {variant_of(cell.config["dqn"]) for cell in hard if cell.config["episodes"] == 20_000}
+    assert variants == set(VARIANTS), "instability and a need of samples are told apart by one change at a time"
+
+
+def test_long_runs_keep_means_of_a_hundred_episodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("burnside.experiments.ring1d.run.EVERY_EPISODE", 1_000)
+    plan = Plan((5,), seeds=1, episodes=1_010, arms=("canonical",), variants=("paper", "double"), block=1)
+    monkeypatch.setitem(PRESETS, "smoke", plan)
+    assert sweep(Ring1D(), "smoke", tmp_path, workers=0, progress="none").ok
+    results = read_arms(tmp_path)
+    curve = results.table("curve")
+    assert list(results.tables) == ["curve"] and curve["episode"].tolist() == 2 * list(range(100, 1_001, 100))
+    assert [row["variant"] for row in results.rows] == ["paper", "double"]
+    assert [row["variant"] for row in table(tmp_path)] == ["paper", "double"]
+    parts = returns_by_part(results)
+    assert parts[5, "canonical", 1_010, "double"][0] == pytest.approx(curve["returns"][10:])
     with pytest.raises(UnknownName, match="laptop"):
         Ring1D().plan("laptp")
 
@@ -49,7 +69,7 @@ def test_the_study_is_the_papers() -> None:
 @pytest.mark.parametrize(("arm", "episodes", "cut"), [("canonical", 60, 25), ("equivariant", 24, 11)])
 def test_a_checkpoint_between_episodes_changes_no_bit(arm: str, episodes: int, cut: int) -> None:
     spec, config = RingSpec(5), DQNConfig.preset("ring1d")
-    straight, broken, resumed = (make_learner(config, spec, Member(3, arm)) for _ in range(3))
+    straight, broken, resumed = (ring_learner(config, RingScenes(spec), [Member(3, arm)]) for _ in range(3))
     while straight.advance(Budget(episodes=episodes)):
         pass
     while broken.advance(Budget(episodes=cut)):
@@ -90,7 +110,7 @@ def test_killed_for_good_and_resumed_ends_with_the_same_rows(smoke: Path, tmp_pa
 
 def test_rows_count_from_one_and_censor_at_the_budget() -> None:
     spec = RingSpec(5)
-    learner = make_learner(DQNConfig.preset("ring1d"), spec, Member(0))
+    learner = ring_learner(DQNConfig.preset("ring1d"), RingScenes(spec), [Member(0)])
     learner.advance(Budget(episodes=120))
     log = learner.log()
     row = _row(spec, log, [0.0], 100)
@@ -133,7 +153,7 @@ def test_steps_at_the_end_of_the_budget_are_averaged_not_cut(smoke: Path) -> Non
 
 def test_returns_by_tenth_show_whether_training_helps(smoke: Path) -> None:
     results = read_arms(smoke)
-    parts = returns_by_part(results)[5, "baseline", 150]
+    parts = returns_by_part(results)[5, "baseline", 150, "paper"]
     columns = results.table("episodes")
     mine = (columns["arm"] == "baseline") & (columns["seed"] == 1)
     assert parts.shape == (2, 10) and parts[1, 0] == pytest.approx(columns["returns"][mine][:15].mean())
@@ -153,7 +173,7 @@ def test_runs_with_another_budget_are_another_row(smoke: Path) -> None:
     assert times(both, 5, "canonical").times.tolist() == [150, 150]
     assert times(both, 5, "canonical", budget=900).times.tolist() == [400, 401]
     assert ratios(both)[5].bound == "not decided"
-    by_budget = {budget: found.bound for (_, budget), found in _ratios(both, "train95").items()}
+    by_budget = {budget: found.bound for (_, budget, _), found in _ratios(both, "train95").items()}
     assert by_budget == {150: "not decided", 900: "at least"}
 
 

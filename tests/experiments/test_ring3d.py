@@ -11,12 +11,12 @@ import pytest
 from burnside.agents.dqn.config import DQNConfig
 from burnside.agents.ppo import RingPPOConfig
 from burnside.envs.ring.core import RingSpec
-from burnside.envs.ring.games import play
 from burnside.errors import UnknownName, UnreadableFile
 from burnside.experiments.arms import KEY, read_arms
 from burnside.experiments.ring3d import PAPER, PRESETS, Ring3D, Setting
 from burnside.experiments.ring3d import config as config_module
 from burnside.experiments.ring3d.analysis import circling, curves, final, references, settings
+from burnside.experiments.ring3d.walks import constant_play, random_play
 from burnside.runs import Cell, sweep
 from burnside.runs.folder import CellFolder
 from burnside.runs.job import Experiment, Job
@@ -66,11 +66,11 @@ def test_the_paper_preset_is_the_papers() -> None:
 def test_plans_are_whole(preset: str) -> None:
     cells = Ring3D().plan(preset)
     assert len({cell.name for cell in cells}) == len(cells)
-    plan = PRESETS[preset]
-    for setting in plan.settings:
-        key = (setting.algorithm, setting.arm, setting.encoder)
-        mine = [c for c in cells if tuple(c.config[k] for k in ("algorithm", KEY, "encoder")) == key]
-        assert sorted(seed for cell in mine for seed in cell.seeds) == list(range(plan.seeds))
+    for plan in (PRESETS[preset], *PRESETS[preset].also):
+        for setting in plan.settings:
+            key = (setting.algorithm, setting.arm, setting.encoder, plan.budgets[setting.algorithm].episodes)
+            mine = [c for c in cells if tuple(c.config[k] for k in ("algorithm", KEY, "encoder", "episodes")) == key]
+            assert sorted(seed for cell in mine for seed in cell.seeds) == list(range(plan.seeds))
 
 
 def test_the_study_has_what_was_promised() -> None:
@@ -84,10 +84,25 @@ def test_the_paper_is_a_policy_that_runs_in_circles() -> None:
     mean, se = PAPER["baseline"]
     assert circling(2) < mean < circling(5) and abs(circling(5) - mean) < se
     spec = RingSpec(5, d=3)
-    to_and_fro = play(spec, "baseline", lambda _: lambda pos, t: np.full(len(pos), 63 if t % 2 else 0), 8000)
-    round_trip = play(spec, "baseline", lambda _: lambda pos, t: np.full(len(pos), 63), 8000)
+    (to_and_fro, _), (round_trip, _) = constant_play(spec, (0, 63), 8000), constant_play(spec, (63,), 8000)
     assert abs(to_and_fro.returns.mean() - circling(2)) < 0.6
     assert abs(round_trip.returns.mean() - circling(5)) < 0.6
+
+
+def test_random_play_is_near_its_expectation() -> None:
+    """Chance 1/125 per step to enter the goal, 0.7 mines per other step; worse than −35 and better than −39."""
+    found, walk = random_play(RingSpec(5, d=3), 4000)
+    assert -39 < found.returns.mean() < -35
+    assert abs(found.success.mean() - (1 - (124 / 125) ** 100)) < 0.03
+    assert np.array_equal(found.returns, 20.0 * found.success - walk.mines)
+
+
+@pytest.mark.parametrize("action", [0, 21, 63])
+def test_one_move_for_ever_is_worse_than_random(action: int) -> None:
+    """It goes round N cells: 5 of 125 goals are found, otherwise a hundred steps at 0.7 mines: about −66.5."""
+    found, walk = constant_play(RingSpec(5, d=3), (action,), 5000)
+    assert walk.entered.sum(axis=1).max() == 5
+    assert abs(found.success.mean() - 5 / 125) < 0.01 and abs(found.returns.mean() + 66.5) < 1.0
 
 
 def test_references() -> None:
@@ -101,7 +116,7 @@ def test_references() -> None:
 
 def test_sweep_table_and_compact(swept: Path, tmp_path: Path) -> None:
     results = read_arms(swept)
-    assert settings(results) == list(TINY.settings)
+    assert [setting for setting, _ in settings(results)] == list(TINY.settings)
     assert set(final(results, TINY.settings[0])) == {0, 1}
     table = Ring3D().table(swept, False)
     assert [row["algorithm"] for row in table[:3]] == ["dqn", "ppo", "ppo"] and len(table) == 6

@@ -12,8 +12,8 @@ from burnside.errors import InvalidParameter, UnknownName
 from burnside.experiments.imitate_finetune import gate_says, training_curve
 from burnside.experiments.registry import EXPERIMENTS
 from burnside.experiments.robot import ARMS, PRESETS, Recipe, Robot, recipe
-from burnside.experiments.robot.analysis import _finetune_row, _imitation_row, finetune_curves
-from burnside.experiments.robot.config import OBSERVATIONS
+from burnside.experiments.robot.analysis import finetune_curves, rows_of
+from burnside.experiments.robot.config import LATER, OBSERVATIONS, VARIANTS, Part, part_recipe
 from burnside.runs import Results
 
 
@@ -66,6 +66,7 @@ def row(arm: str, seed: int, before: int, after: int | None, demos: int = 500) -
     own = {"task": "stack-three", "observation": "state", "arm": arm, "demos": demos, "seed": seed, "scenes": 50}
     return {
         **own,
+        "cell": f"{arm}{seed}{demos}",
         "successes": before,
         "after": after,
         "gate": 10 <= before <= 30,
@@ -76,13 +77,78 @@ def row(arm: str, seed: int, before: int, after: int | None, demos: int = 500) -
 
 def test_rates_are_pooled_and_gains_paired() -> None:
     results = Results([row("world", 0, 10, 20), row("world", 1, 20, 20), row("world", 2, 45, None)], (), {})
-    key = ("stack-three", "state", 500, "world")
-    found = _imitation_row(results, key)
+    found, tuned = rows_of(results)
+    assert (found["kind"], tuned["kind"], found["features"], found["shift"]) == ("imitation", "finetune", "poses", 0.0)
     assert found["successes"] == 75 and found["success"] == 0.5 and found["inside_gate"] == 2
     assert found["success_low"] < 0.2 and found["success_high"] > 0.8  # 75 of 150 alone would be 42 to 58 %
-    tuned = _finetune_row(results, key)
     assert tuned["seeds"] == 2 and tuned["before"] == 0.3 and tuned["success"] == 0.4
     assert tuned["gain"] == pytest.approx(0.1) and tuned["gain_low"] < 0 < tuned["gain_high"]
+
+
+def fair(arm: str, seed: int, won: int, demos: int, spread: tuple[float, float] = (0.0, 0.0)) -> dict[str, Any]:
+    setting = {**LATER, "features": "relations", "shift": spread[0], "turn": spread[1]}
+    return {**row(arm, seed, won, None, demos), **setting, "task": "stack-two"}
+
+
+def test_demonstrations_for_equal_success() -> None:
+    """The hand's frame is run once and stands beside every spread; the world's has a curve at each."""
+    far = (0.3, 180.0)
+    rows = [fair("world", s, won + s, n, far) for s in range(3) for n, won in ((30, 5), (60, 10), (300, 40))]
+    rows += [fair("world", s, won + s, n) for s in range(3) for n, won in ((30, 20), (60, 45))]
+    rows += [fair("gripper", s, 40 + s, 30) for s in range(3)] + [
+        fair("augmented", s, 10 + s, 30, far) for s in range(3)
+    ]
+    rows += [row("world", s, 9, None, 50) for s in range(2)]  # of the first study: another task and other features
+    found = {(r["turn"], r["arm"]): r for r in rows_of(Results(rows, (), {})) if r["kind"] == "saving"}
+    assert found.keys() == {(180.0, "gripper"), (180.0, "augmented"), (0.0, "gripper")}
+    hand = found[180.0, "gripper"]
+    assert hand["saving"] == pytest.approx(10.0) and hand["saving_low"] <= 10.0 and hand["demos"] == 30
+    assert hand["gap"] == pytest.approx(0.7)  # against the world's frame at that spread
+    assert found[180.0, "augmented"]["saving"] == pytest.approx(2.0)
+    assert 1.0 < found[0.0, "gripper"]["saving"] < 2.0
+    rows += [fair("gripper", s, 30 + s, 30, far) for s in range(3)]  # run at that spread after all: then that counts
+    again = {(r["turn"], r["arm"]): r for r in rows_of(Results(rows, (), {})) if r["kind"] == "saving"}
+    assert again.keys() == found.keys() and again[180.0, "gripper"]["saving"] < 10.0
+
+
+def test_cells_that_differ_after_imitation_count_once() -> None:
+    rows = [fair("world", 0, 10, 60) | {"cell": pays, "pays": pays, "after": after, "training": 0.3}
+            for pays, after in (("staged", 20), ("sparse", 12))]  # fmt: skip
+    kinds = rows_of(Results(rows, (), {}))
+    assert [(r["kind"], r["pays"], r["successes"]) for r in kinds] == [
+        ("imitation", None, 10), ("finetune", "sparse", 12), ("finetune", "staged", 20),
+    ]  # fmt: skip
+
+
+def test_the_fair_settings_are_the_same_for_all_arms() -> None:
+    first, second = (recipe("study", "stack-two", arm, features="relations", spread=(0.3, 180.0))
+                     for arm in ("world", "gripper"))  # fmt: skip
+    assert first.policy == second.policy and first.policy.n_obs == 1 and first.scales == "metric"
+    assert first.substeps == 10 and first.scenes == 200 and first.test_from == 200_000 and first.pool == 600
+    assert recipe("study", "stack-two", "augmented", features="relations", spread=(0.1, 0.0)).frame == "world"
+    old = recipe("study", "stack-three", "world")
+    assert "setting" not in old.to_json() and old.policy.n_obs == 2  # cells of the first study keep their names
+    for wrong, words in (
+        ({"arm": "augmented"}, "give a spread"),
+        ({"arm": "base", "spread": (0.1, 0.0)}, "relations"),
+        ({"spread": (-1.0, 0.0)}, "metres"),
+    ):
+        with pytest.raises(InvalidParameter, match=words):
+            recipe(**{"preset": "study", "task": "stack-two", "arm": "world", **wrong})
+    with pytest.raises(UnknownName, match="relations"):
+        recipe("study", "stack-two", "world", features="all")
+
+
+def test_variants_of_ppo() -> None:
+    plain = part_recipe("study", Part("stack-two", ("world",), (60,), 1, features="relations"), "world", 60)
+    for name, changes in VARIANTS.items():
+        part = Part("stack-two", ("world",), (60,), 1, "always", features="relations", variant=name, updates=7)
+        found = part_recipe("study", part, "world", 60)
+        assert found.imitation["steps"] == 7 and Recipe.from_json(found.to_json()) == found
+        same = (found.policy, found.agent) == (plain.policy, plain.agent)
+        assert same == (changes == ({}, {})), f"{name} changes nothing"
+    with pytest.raises(UnknownName, match="one clip"):
+        part_recipe("study", Part("stack-two", ("world",), (60,), 1, variant="two clips"), "world", 60)
 
 
 def test_curves() -> None:
@@ -96,7 +162,7 @@ def test_curves() -> None:
         "arm": np.array(["world"] * 6),
         "demos": np.array([500, 500, 500, 500, 100, 100]),
         "seed": np.array([0, 0, 1, 1, 0, 0]),
-        "cell": np.array(["a", "a", "b", "b", "c", "c"]),
+        "cell": np.array(["world0500", "world0500", "world1500", "world1500", "world0100", "world0100"]),
         "env_steps": np.array([0, 100, 0, 120, 0, 90]),
         "successes": np.array([10, 20, 20, 40, 5, 50]),
     }
@@ -116,5 +182,5 @@ def test_without_the_simulator_the_part_says_so(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(robot, "has_simulator", lambda: False)
     page = Page("robot", lead="a test")
     page.section("robot", id="robot")
-    robot.robot_part(page, "smoke", lambda done, total: None, tmp_path)
+    robot.robot_part(page, "smoke", tmp_path / "nothing", tmp_path)
     assert "make test-robot" in page.render()

@@ -290,7 +290,9 @@ def read_kept(folder: Path) -> int:
 
 
 def make_networks(folder: Path) -> None:
+    from burnside.agents.common.members import Member
     from burnside.agents.cube_values import CubeValue, DaviConfig, make_network
+    from burnside.agents.cube_walks import WalkConfig, WalkRun
     from burnside.envs.cube import CubeSpec
     from burnside.nn.flow import FlowConfig, FlowPolicy, save_policy
 
@@ -298,18 +300,23 @@ def make_networks(folder: Path) -> None:
     for arm in ("baseline", "equivariant"):
         net = make_network(config, CubeSpec(2), arm, [0])
         CubeValue(CubeSpec(2), arm, config, net, 3).save(folder / f"{arm}.safetensors")
+    WalkRun(WalkConfig.preset("smoke"), CubeSpec(3), Member(0, "equivariant")).network().save(
+        folder / "walks.safetensors"
+    )
     for trunk in ("mlp", "ditx"):
         policy = FlowPolicy(FlowConfig(layers=2, width=32, value_width=32, trunk=trunk))
         save_policy(policy, folder / f"{trunk}.safetensors")
 
 
 def read_networks(folder: Path) -> int:
+    from burnside.agents import cube_walks
     from burnside.agents.cube_values import load_network
     from burnside.errors import BurnsideError
     from burnside.nn.flow import load_policy
 
     path = folder / "m.safetensors"
-    return min(refused(BurnsideError, lambda: load_network(path)), refused(BurnsideError, lambda: load_policy(path)))
+    readers = (load_network, load_policy, cube_walks.load_policy)
+    return min(refused(BurnsideError, lambda read=read: read(path)) for read in readers)
 
 
 def make_claims(folder: Path) -> None:

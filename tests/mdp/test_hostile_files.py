@@ -107,7 +107,7 @@ def test_files_that_are_too_large_are_not_read(tmp_path: Path, monkeypatch: pyte
 
 
 def test_what_is_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A pipe that nobody writes to would wait for ever, a device would never end."""
+    """A pipe that nobody writes to would wait forever, a device would never end."""
     os.mkfifo(tmp_path / "pipe.json")
     (tmp_path / "folder.npz").mkdir()
     (tmp_path / "zero.json").symlink_to("/dev/zero")

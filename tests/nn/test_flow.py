@@ -13,9 +13,9 @@ torch = pytest.importorskip("torch")
 
 from tests.nn.flows import MLP, TINY, noise, observation, policy_of  # noqa: E402
 
-from burnside.errors import BurnsideError, UnreadableFile  # noqa: E402
+from burnside.errors import BurnsideError, InvalidParameter, UnreadableFile  # noqa: E402
 from burnside.nn.flow import FlowConfig, FlowPolicy, Imitation, ImitationConfig, load_policy, save_policy  # noqa: E402
-from burnside.nn.flow.chain import chain_log_prob, sample_chain, schedule, step_mean  # noqa: E402
+from burnside.nn.flow.chain import Shape, chain_log_prob, sample_chain, schedule, step_mean  # noqa: E402
 from burnside.nn.flow.encoders import resample_cloud  # noqa: E402
 
 
@@ -126,6 +126,73 @@ def test_last_step_is_single_step_at_the_last_one() -> None:
 
     chain_log_prob(always.plan(), last.path, velocity, "last_step", which=torch.full((4,), 3))
     assert calls == [4]  # one evaluation for a chain of four steps
+
+
+def test_noise_of_a_chunk_and_of_the_gripper() -> None:
+    """One draw moves all actions alike, the last number by a deviation of its own; the density is that of the mean."""
+    plan = schedule(2, "constant", 0.1)
+    factor = torch.tensor([1.0, 1.0, 5.0])
+    shape = Shape(factor, shared=True)
+    noise = torch.randn(4000, 3, 8, 3, generator=torch.Generator().manual_seed(0))
+    which = torch.ones(4000, dtype=torch.int64)
+
+    def velocity(x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+        return -x
+
+    path, means = sample_chain(plan, noise, velocity, which, shape)
+    offset = path[:, 2] - means[1]
+    assert torch.allclose(offset, offset[:, :1].expand_as(offset), atol=1e-6)
+    assert offset[:, 0].std(dim=0).tolist() == pytest.approx([0.1, 0.1, 0.5], rel=0.05)
+    found = chain_log_prob(plan, path, velocity, "last_step", slice(0, 4), which, means, shape)
+    wanted = torch.distributions.Normal(torch.zeros(3), 0.1 * factor).log_prob(offset[:, 0]).sum(dim=1)
+    assert torch.allclose(found, wanted, atol=1e-3)
+    assert torch.allclose(chain_log_prob(plan, path, velocity, "last_step", slice(0, 4), which, shape=shape), wanted,
+                          atol=1e-3)  # fmt: skip
+    # a policy that moves half of the window one way and half the other leaves the mean, and so the density, alone
+    turned = means[1].clone()
+    turned[:, :2] += 0.05
+    turned[:, 2:4] -= 0.05
+    same = chain_log_prob(plan, path, velocity, "last_step", slice(0, 4), which, [means[0], turned], shape)
+    assert torch.allclose(same, wanted, atol=1e-3)
+    config = replace(MLP, sigma=0.1, grip_sigma=0.5, chunk_noise=True, logprob="last_step", noise="constant")
+    form = FlowPolicy(config, 0).noise_form()
+    assert form.shared and form.factor is not None and form.factor[-1] == pytest.approx(5.0)
+
+
+def test_the_value_may_see_the_time() -> None:
+    policy = FlowPolicy(replace(MLP, value_time=True), 0)
+    seen = {"state": np.zeros((2, MLP.n_obs, MLP.obs_dim))}
+    tokens = policy.encode(seen)
+    early, late = (policy.value(tokens, np.full((2, 1), t)) for t in (0.0, 1.0))
+    assert early.shape == (2,) and not torch.allclose(early, late)
+    with pytest.raises(InvalidParameter, match="clock"):
+        policy.value(tokens)
+
+
+def test_augmentation_changes_every_batch() -> None:
+    seen, done = {"state": np.ones((9, MLP.n_obs, MLP.obs_dim))}, np.ones((9, *MLP.chunk))
+    calls: list[tuple[int, int]] = []
+
+    def augment(before, observations, actions):  # type: ignore[no-untyped-def]
+        calls.append((before, len(actions)))
+        return {"state": 2 * observations["state"]}, 3 * actions
+
+    job = Imitation(FlowPolicy(MLP, 0), ImitationConfig(steps=3, batch=4), seen, done, augment=augment)
+    assert job.policy.state_mean[0] == 2.0 and job.policy.action_mean[0] == 3.0  # fitted to what is learned from
+    job.run()
+    assert calls == [(0, 9), (9, 4), (13, 4), (17, 4)]
+
+
+def test_scales_can_be_given() -> None:
+    policy = FlowPolicy(MLP, 0)
+    state, actions = np.random.default_rng(0).normal(size=(50, MLP.obs_dim)), np.ones((50, MLP.act_dim))
+    scales = {"state": np.full(MLP.obs_dim, 0.1), "action": np.full(MLP.act_dim, 0.5)}
+    policy.fit_normalisation(state, actions, scales=scales)
+    assert policy.state_scale.tolist() == pytest.approx([0.1] * MLP.obs_dim)
+    assert policy.state_mean.numpy() == pytest.approx(state.mean(axis=0), abs=1e-6)
+    assert policy.action_scale.tolist() == [0.5] * MLP.act_dim and policy.action_mean.tolist() == [1.0] * MLP.act_dim
+    with pytest.raises(InvalidParameter, match="positive"):
+        policy.fit_normalisation(state, actions, scales={"state": np.zeros(MLP.obs_dim)})
 
 
 def test_executed_only_counts_the_window() -> None:

@@ -9,10 +9,7 @@ from burnside.envs.ring.core import RingSpec  # noqa: E402
 from burnside.groups import Action, Group  # noqa: E402
 from burnside.nn import OrbitLinear, copies  # noqa: E402
 from burnside.nn.layers import Initializer  # noqa: E402
-from burnside.nn.qnets import (  # noqa: E402
-    EquivariantQ,
-    translations,
-)
+from burnside.nn.ring_networks import RingNetwork, translations  # noqa: E402
 
 
 def pairs() -> list[tuple[str, Action, Action]]:
@@ -83,8 +80,7 @@ def test_different_groups_are_refused() -> None:
 
 @pytest.mark.parametrize("spec", [RingSpec(5), RingSpec(8), RingSpec(5, d=2)], ids=str)
 def test_equivariant_q_cannot_tell_translated_games_apart(spec: RingSpec) -> None:
-    net = EquivariantQ(spec, (32, 32), Initializer([0, 1])).double()
-    net.items = lambda boards: boards.double()  # type: ignore[method-assign]
+    net = RingNetwork(spec, "onehot", (32, 32), {"q": spec.n_actions}, [0, 1], equivariant=True).double()
     rng = np.random.default_rng(1)
     boards = rng.integers(-1, 2, (2, 6, spec.n_cells))
     pos = rng.integers(0, spec.n_cells, (2, 6))
@@ -98,7 +94,8 @@ def test_equivariant_q_cannot_tell_translated_games_apart(spec: RingSpec) -> Non
     assert not torch.allclose(_q(net, boards, table[1][pos]), q, atol=1e-6)
 
 
-def _q(net: EquivariantQ, boards: np.ndarray, pos: np.ndarray) -> "torch.Tensor":
-    onehot = torch.nn.functional.one_hot(torch.from_numpy(pos), boards.shape[-1]).double()
-    x = torch.cat([torch.from_numpy(boards).double(), onehot], dim=-1)
-    return net.out(torch.relu(net.two(torch.relu(net.one(x)))))
+def _q(net: RingNetwork, boards: np.ndarray, pos: np.ndarray) -> "torch.Tensor":
+    """From observations as the game shows them: the place one-hot in one dimension, else its coordinates over n."""
+    place = np.eye(net.spec.n)[pos] if net.spec.d == 1 else net.spec.coordinates(pos) / net.spec.n
+    (q,) = net(torch.from_numpy(np.concatenate([boards, place], axis=-1)))
+    return q

@@ -8,8 +8,8 @@ from gymnasium import spaces
 
 from burnside.errors import InvalidParameter, UnknownName
 from burnside.groups import Action, Group
-from burnside.nn import EquivariantLinear, GroupAverage, OrbitLinear
-from burnside.nn.commutant import RelaxedLinear, commutant, equivariant_mlp, regular
+from burnside.nn import GroupAverage, OrbitLinear
+from burnside.nn.commutant import EquivariantLinear, RelaxedLinear, commutant, equivariant_mlp, regular
 from burnside.nn.tensor_action import action_on
 from burnside.symmetry import (
     EnvSymmetry,

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
+from burnside.cli.reproduce_parts import reproduce
 from burnside.cli.tools import chromium
 from burnside.mdp import Symmetry, TabularMDP, quotient
 from burnside.report.claims import counts, load
 from burnside.report.graphs import orbit_view
 from burnside.report.page import Page
 from burnside.report.plots import plot
-from burnside.report.reproduce import reproduce
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (make install)")
 if chromium() is None:

@@ -275,9 +275,42 @@ def test_ring_glyphs() -> None:
     mdp, q = model("ring-graph")
     picture = scene(mdp, q, symmetry_name="graph")
     for node in picture.right.nodes:
-        kinds = [cell[3] for cell in node.glyph]
-        assert len(kinds) == 5 and kinds.count("goal") == 1 and sum(cell[4] for cell in node.glyph) == 1
+        kinds = [cell.holds for cell in node.glyph]
+        assert len(kinds) == 5 and kinds.count("goal") == 1 and sum(cell.agent for cell in node.glyph) == 1
     assert not any(node.glyph for node in scene(*model("grid"), symmetry_name="D4").right.nodes)
+
+
+def test_pictures_follow_the_data_of_the_model_and_not_its_names(tmp_path: Path) -> None:
+    other = zoo.ring(n=5).replace(name="mine", state_names=None)
+    assert any(node.glyph for node in scene(other, quotient(other, other.symmetry()), symmetry_name="Z").right.nodes)
+    P = np.eye(3)[[1, 2, 0], None]
+    named = TabularMDP.from_dense(P, np.zeros((3, 1)), [1, 0, 0], 2, name="ring(n=3)")
+    named = named.replace(state_names=["goal 0, agent 0", "goal 0, agent 1", "goal 0, agent 2"])
+    assert not any(node.glyph for node in scene(named, minimise(named), symmetry_name="1").right.nodes)
+    # positions of a model are kept by its files, coinciding ones are not drawn on top of each other
+    placed = named.replace(positions=[[0, 0], [3, 0], [0, 1]])
+    for suffix in ("json", "npz"):
+        again = TabularMDP.from_file(placed.save(tmp_path / f"x.{suffix}"))
+        trivial = quotient(again, Symmetry.trivial(again))
+        at = np.array([(n.x, n.y) for n in scene(again, trivial, symmetry_name="1").left.nodes])
+        assert np.allclose((at - at[0]) / (at[1, 0] - at[0, 0]), [[0, 0], [1, 0], [0, 1 / 3]])
+    for bad in ([[0, 0], [0, 0], [1, 1]], [[0, 0], [-1e308, 0], [1e308, 1]]):
+        again = named.replace(positions=bad)
+        at = np.array([(n.x, n.y) for n in scene(again, trivial, symmetry_name="1").left.nodes])
+        assert np.isfinite(at).all() and len(np.unique(at.round(6), axis=0)) == 3
+
+
+def test_states_that_are_rows_and_columns_are_drawn_as_a_grid() -> None:
+    def step(s, a):
+        return [(1.0, (min(max(s[0] + a[0], 0), 2), min(max(s[1] + a[1], 0), 3)), 0.0)]
+
+    moves = ((0, 1), (1, 0), (0, -1), (-1, 0))
+    room = TabularMDP.from_step([(0, 0)], lambda s: moves, step, 3, state_names=lambda i: f"room {i}")
+    assert room.positions is not None and sorted(map(tuple, room.positions.tolist())) == [
+        (x, y) for x in range(4) for y in range(3)
+    ]
+    far = TabularMDP.from_step([(0, 0)], lambda s: [0, 1], lambda s, a: [(1.0, (9 - s[0], 9 * a), 0.0)], 3)
+    assert far.positions is None  # a goal and an agent, say: nothing says that they are places
 
 
 def test_matplotlib_is_imported_only_to_draw() -> None:

@@ -14,8 +14,8 @@ from burnside.report.layout import Graph, Layout, place
 def layout(mdp, symmetry: str | None = None) -> Layout:
     q = quotient(mdp, mdp.symmetry(symmetry))
     everything, classes = np.arange(mdp.n_states), np.arange(q.mdp.n_states)
-    names = [mdp.state_name(s) for s in range(mdp.n_states)]
-    return place(_transitions(mdp, everything), _transitions(q.mdp, classes), q.sigma, np.bincount(q.sigma), names)
+    of, to = _transitions(mdp, everything), _transitions(q.mdp, classes)
+    return place(of, to, q.sigma, np.bincount(q.sigma), mdp.positions)
 
 
 def undirected(n: int, edges: list[tuple[int, int]]) -> Graph:

@@ -134,13 +134,13 @@ def test_sentences_on_frames() -> None:
     ten = row("planar", kind="imitation", task="push", arm="robot", demos=10)
     assert f"a saving of {ten['saving']:.0f}, and with three seeds of at least {int(ten['saving_low'])}**" in text
     full = row("planar", kind="ppo", arm="world", shift=1.0)
-    assert f"at least {int(full['ratio_low'])} times sooner at 90 %" in readme
-    cloud = {r["arm"]: r for r in rows("robot", kind="imitation", observation="cloud")}
+    assert f"reaches 90 % of successes at least {int(full['ratio_low'])} times sooner" in readme
+    cloud = {r["arm"]: r for r in rows("robot", kind="imitation", observation="cloud", features="poses")}
     shares = [round(100 * cloud[arm]["success"]) for arm in ("gripper", "world")]
     assert f"{shares[0]} against {shares[1]} % of the scenes after 50 demonstrations" in readme
     gap = [round(100 * cloud["gripper"][key]) for key in ("gap_low", "gap_high")]
     assert f"{gap[0]} to {gap[1]} points more" in numbers_of("docs/experiments/robot.md")
-    poses = {r["arm"]: r for r in rows("robot", kind="imitation", observation="state", demos=500)}
+    poses = {r["arm"]: r for r in rows("robot", kind="imitation", observation="state", features="poses", demos=500)}
     shares = [round(100 * poses[arm]["success"]) for arm in ("gripper", "world")]
     assert f"{shares[0]} against {shares[1]} % after 500" in readme
     assert all(poses[arm]["gap_high"] < 0 for arm in ("upright", "relative", "gripper"))

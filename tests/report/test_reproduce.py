@@ -17,11 +17,12 @@ from tests.runs.toy import ToyJob, starts
 
 from burnside._terminal import Terminal
 from burnside.cli import main
-from burnside.cli import reproduce as command
+from burnside.cli import reproduce_parts as module
+from burnside.cli.reproduce_parts import Part, Resources
+from burnside.cli.reproduce_progress import Lines, Live, PartState, SweepProgress, View, time_left
 from burnside.errors import InvalidParameter, UnknownName
-from burnside.report import reproduce as module
 from burnside.report.page import Page
-from burnside.report.parts import Part, PartProgress, PartState, Resources, resources_of, run_sweep, time_left
+from burnside.runs.sweep import SweepOutcome
 
 REPO = Path(__file__).resolve().parents[2]
 ENVIRONMENT = os.environ | {
@@ -40,7 +41,7 @@ def parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Part]:
     return chosen
 
 
-class Recorder:
+class Recorder(View):
     """A view that writes everything down."""
 
     def __init__(self) -> None:
@@ -65,11 +66,7 @@ class Recorder:
 
 
 def says(text: str) -> Part:
-    def run(page: Page, preset: str, report: PartProgress, out: Path) -> None:
-        report(1, 2)
-        page.text(text)
-
-    return Part(text.title(), run, {"smoke": 1.0})
+    return Part(text.title(), lambda page, *_: page.text(text), {"smoke": 1.0})
 
 
 def raises(error: BaseException) -> Part:
@@ -99,7 +96,7 @@ def test_the_parts_run_in_order_below_the_ledger(parts: dict[str, Part]) -> None
         ("two", "running"),
         ("two", "done"),
     ]
-    assert ("", "1 of 2") in view.events and view.closed == 1
+    assert view.closed == 1
     outcome = module.reproduce("out", preset="smoke", only=["two"])
     assert "first words" not in outcome.path.read_text(encoding="utf-8")
     with pytest.raises(UnknownName, match="did you mean 'two'"):
@@ -144,9 +141,18 @@ def test_a_report_is_there_after_every_part(parts: dict[str, Part]) -> None:
     assert "first words" in seen[0] and "third words" not in seen[0] and seen[0].count("Not run yet") == 2
 
 
-def test_resources_reach_the_parts(parts: dict[str, Part], capsys: pytest.CaptureFixture[str]) -> None:
-    seen: list[Resources] = []
-    parts["look"] = Part("Look", lambda page, preset, report, out: seen.append(resources_of(report)))
+def test_resources_reach_the_sweeps(
+    parts: dict[str, Part], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[dict[str, Any]] = []
+
+    def sweep(job: ToyJob, preset: str, folder: Path, **options: Any) -> SweepOutcome:
+        seen.append({"folder": folder} | {key: options[key] for key in options if key != "progress"})
+        return SweepOutcome((), (), {})
+
+    monkeypatch.setattr(module, "sweep", sweep)
+    parts["look"] = Part("Look", lambda *_: None, job=ToyJob())
+    parts["away"] = Part("Away", lambda *_: None, job=ToyJob(), possible=lambda: False)
     options = [
         "--engine",
         "slurm",
@@ -160,7 +166,8 @@ def test_resources_reach_the_parts(parts: dict[str, Part], capsys: pytest.Captur
         "timeout_min=240",
     ]
     assert main(["reproduce", *options]) == 0
-    assert seen == [Resources("slurm", "cpu", 7, 3, {"timeout_min": 240})]
+    asked = {"engine": "slurm", "device": "cpu", "workers": 7, "threads": 3, "options": {"timeout_min": 240}}
+    assert seen == [asked | {"folder": Path("runs/look/laptop")}]
     assert main(["reproduce", "--workers", "-1"]) == 2 and "workers" in capsys.readouterr().err
 
 
@@ -168,15 +175,12 @@ def test_a_sweep_reports_its_cells_and_its_failures(tmp_path: Path) -> None:
     view = Recorder()
     state = PartState("toy", 10.0)
     view.start([state])
-    progress = PartProgress(state, view, Resources(workers=0))
-    with pytest.raises(RuntimeError, match=r"1 cells failed: .*breaks at n=1"):
-        run_sweep(ToyJob(steps=20, fail=(1,)), "laptop", tmp_path / "runs", progress)
-    assert state.detail == "3 of 4 cells" and state.share == pytest.approx(0.75) and not progress.stopped
-    run_sweep(ToyJob(steps=20), "laptop", tmp_path / "runs", progress)
-    assert state.detail == "4 of 4 cells" and state.share == 1.0
-    counts: list[tuple[int, int]] = []
-    run_sweep(ToyJob(steps=20), "laptop", tmp_path / "runs", lambda done, total: counts.append((done, total)))
-    assert counts[-1] == (4, 4)
+    progress, here = SweepProgress(state, view), Resources(workers=0)
+    with pytest.raises(RuntimeError, match=r"1 cell failed: .*breaks at n=1"):
+        module._sweep(ToyJob(steps=20, fail=(1,)), "laptop", tmp_path / "runs", here, progress)
+    assert state.detail == "3 of 4 cells" and state.share == pytest.approx(0.75)
+    module._sweep(ToyJob(steps=20), "laptop", tmp_path / "runs", here, progress)
+    assert state.detail == "4 of 4 cells" and state.share == 1.0 and ("", state.detail) in view.events
 
 
 def test_time_left_by_hand() -> None:
@@ -192,7 +196,7 @@ def test_time_left_by_hand() -> None:
 
 def test_lines_and_table(capsys: pytest.CaptureFixture[str]) -> None:
     states = [PartState("a", 10.0, "running", 0.5, "3 of 6 [cells]", began=time.monotonic() - 10), PartState("b", 10.0)]
-    lines = command._Lines()
+    lines = Lines()
     lines.start(states)
     lines.change(states[0])
     assert capsys.readouterr().err == "[1/2] a: running (about 20 s left)\n"
@@ -200,7 +204,7 @@ def test_lines_and_table(capsys: pytest.CaptureFixture[str]) -> None:
     lines.refresh()
     lines.note("n")
     assert capsys.readouterr().err == "a: 50%, 3 of 6 [cells] (about 20 s left)\nnote: n\n"
-    live = command._Live()
+    live = Live()
     live._states = states
     console = Terminal(width=100, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
     console.print(live._table())
@@ -231,7 +235,7 @@ def test_killed_and_stopped_runs_end_in_the_same_report(tmp_path: Path) -> None:
     quiet, disturbed = tmp_path / "quiet", tmp_path / "disturbed"
     quiet.mkdir()
     rng = random.Random(4)
-    toy = disturbed / "runs" / "toy"
+    toy = disturbed / "runs" / "toy" / "smoke"
 
     def in_the_sweep() -> subprocess.Popen[bytes]:
         """A process that has begun a cell, or has nothing left to begin."""

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from burnside.cli.reproduce_parts import PARTS
 from burnside.experiments.arms import read_arms
 from burnside.experiments.ring3d import PRESETS, Ring3D, Setting
 from burnside.experiments.ring3d import config as config_module
 from burnside.experiments.ring3d.analysis import COLUMNS, references
 from burnside.report.page import Page
-from burnside.report.reproduce import PARTS
 from burnside.report.ring3d import curve_plots, ring3d_part, show
 from burnside.runs import sweep
 from burnside.runs.results import compact
@@ -41,14 +41,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_part(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(place)
     monkeypatch.setitem(config_module.PRESETS, "smoke", TINY)
-    page, seen = Page("t"), []
-    page.section("3D")
-    ring3d_part(page, "smoke", lambda done, total: seen.append((done, total)), place / "report")
+    page = Page("t").section("3D")
+    ring3d_part(page, "smoke", Path("runs/ring3d/smoke"), place / "report")
     text = page.render()
     # this machine's table and the committed one, each with three policies that learn nothing
     assert text.count("<td>DQN</td>") == 4 and text.count("<td>PPO</td>") == 2
     assert text.count("uniform random") == text.count("one move for ever") == text.count("optimum") == 2
-    assert text.count("-67.4 ± 1.1") == 3 and text.count("17.0 ± 0.3") == 2  # in the sentence, and for 'pool' only
+    # in the sentence, and in the tables for 'pool' only
+    assert text.count("−67.4 ± 1.1") == 1 and text.count("−67.38 ± 1.12") == text.count("16.96 ± 0.32") == 2
     assert "-68.6 to -66.5 for circles" in text and "burnside sweep ring3d --preset smoke" in text
     names = sorted(path.name for path in (place / "report" / "figures").glob("*.csv"))
     assert names == [f"fig4b-ring3d-{a}{s}.csv" for a in ("dqn", "ppo") for s in ("-study", "")]

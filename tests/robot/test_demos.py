@@ -172,7 +172,7 @@ def test_an_interrupted_generation_goes_on_and_gives_the_same_file(
     seeds = []
     monkeypatch.setattr(
         "burnside.envs.manipulation.generate.attempt",
-        lambda sim, seed, noise: seeds.append(seed) or attempt(sim, seed, noise),
+        lambda sim, seed, noise, mishaps: seeds.append(seed) or attempt(sim, seed, noise),
     )
     generate(TASK, 2, tmp_path / "cut.hdf5", workers=0, noise=0.002)
     assert seeds == [1]  # seed 0 was not played again

@@ -100,7 +100,7 @@ def test_the_torques_are_robosuites_in_every_state(name: str) -> None:
         controller.goal_pos, controller.goal_ori = action[:3], rot6d_to_matrix(action[3:9])
         theirs = np.clip(controller.run_controller(), sim._range[:7, 0], sim._range[:7, 1])
         sim._mujoco.mj_jacSite(sim.model, sim.data, sim._jacp, sim._jacr, sim.site)
-        torques(action[:3], np.ascontiguousarray(rot6d_to_matrix(action[3:9])), sim.posture, *sim._views)
+        torques(action[:3], np.ascontiguousarray(rot6d_to_matrix(action[3:9])), sim.posture, sim._arm)
         np.testing.assert_allclose(sim.data.ctrl[:7], theirs, atol=1e-9)
         sim.step(action)
 

@@ -33,7 +33,7 @@ from burnside.symmetry.binding import bind
         ("SO(2)", "-0,1", "infinitely many elements: use Rotation"),
         ("SO(3)", Rotation((0, 1)), "give three places"),
         ("SO(3)", Rotation(angles=(0,)), "no single angle"),
-        ("O(2)", Rotation((0, 1), mirror="0,1"), "is no representation of"),
+        ("O(2)", Rotation((0, 1), mirror="0,1"), "is not a representation of"),
         ("V4", ["0,1", "labels 0,1"], "one space"),
         ("V4", [{"a": "0"}, {"b": "0"}], "different keys"),
         ("V4", [("0",), ("0", "0")], "different lengths"),

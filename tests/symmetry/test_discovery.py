@@ -6,9 +6,16 @@ import numpy as np
 import pytest
 
 from burnside.cli import main
-from burnside.symmetry.proposals import Transitions, collect, propose, statistical_verdict
 
 gymnasium = pytest.importorskip("gymnasium")
+
+from tests.symmetry.worlds import Disc, Round3, Square, SquareAlmost, SquareLeft  # noqa: E402
+
+from burnside.canonical.checking.check import check_symmetry  # noqa: E402
+from burnside.canonical.discovery.recorded import discover_data  # noqa: E402
+from burnside.canonical.discovery.search import discover_env  # noqa: E402
+from burnside.symmetry import EnvSymmetry  # noqa: E402
+from burnside.symmetry.proposals import Transitions, collect, propose  # noqa: E402
 
 
 def proposed(name, steps=4000, **options):
@@ -16,8 +23,15 @@ def proposed(name, steps=4000, **options):
     return {(str(p.observation), str(p.action)) for p in found}
 
 
+def discovered(env, **options):
+    return discover_env(env, steps=2000, samples=60, **options)
+
+
+def groups(found):
+    return [(entry.group, entry.verdict) for entry in found.found]
+
+
 def test_what_is_proposed():
-    assert ("-0,-1,-2,-3", "1,0") in proposed("CartPole-v1")
     assert ("0,-1,-2", "-0") in proposed("Pendulum-v1")
     assert ("0,-1,2,-3,-4,-5", "2,1,0") in proposed("Acrobot-v1")
 
@@ -34,34 +48,121 @@ def test_cartpole_is_found(capsys):
     assert found["generators"] == [{"observation": "-0,-1,-2,-3", "action": "1,0"}]
     assert (found["verdict"], found["order"], content["order"]) == ("holds", 2, 2)
     assert found["components"]["dynamics"]["verdict"] == "holds"
+    assert content["tried"]["transitions"] == 3000
 
 
 def test_mountain_car_has_none(capsys):
-    assert main(["discover", "MountainCar-v0", "--steps", "3000", "--samples", "100", "--json"]) == 0
-    content = json.loads(capsys.readouterr().out)
-    assert content["found"] == []
-    assert content["order"] == 1
+    assert main(["discover", "MountainCar-v0", "--steps", "3000", "--samples", "100"]) == 0
+    said = capsys.readouterr().out
+    assert "no symmetry found" in said
+    assert "3000 transitions" in said
 
 
-def toy(n, seed):
+def test_the_reacher_has_turns_and_a_mirror():
+    pytest.importorskip("mujoco")
+    (entry,) = discovered(gymnasium.make("Reacher-v5")).found
+    assert (entry.group, entry.order, entry.verdict) == ("O(2)", None, "holds")
+    assert entry.generators == (
+        ("0,1,-2,-3,4,-5,-6,-7,8,-9", "-0,-1"),
+        ("turn (0,2) (4,5) (8,9)", "stays"),
+    )
+    assert entry.components["reset"]["verdict"] == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("world", "wanted"),
+    [(Round3, [("C3", "holds")]), (Square, [("D4", "holds")]), (Disc, [("O(2)", "holds")])],
+)
+def test_worlds_of_ones_own(world, wanted):
+    assert groups(discovered(world())) == wanted
+
+
+def test_dynamics_can_have_more_symmetry_than_the_reward():
+    found = discovered(SquareLeft())
+    (entry,) = found.found
+    assert entry.generators == (("0,-1,2,-3", "0,-1"),)
+    assert [(e.group, e.only_dynamics) for e in found.refuted] == [("D4", True)]
+
+
+def test_almost_symmetric_is_not_symmetric():
+    found = discovered(SquareAlmost())
+    assert found.found == ()
+    assert any(entry.generators == (("1,0,3,2", "1,0"),) for entry in found.refuted)
+
+
+def test_what_holds_nearly_says_so():
+    pytest.importorskip("mujoco")
+    (entry,) = discovered(gymnasium.make("InvertedDoublePendulum-v5")).found
+    assert entry.generators == (("-0,-1,-2,3,4,-5,-6,-7,-8", "-0"),)
+    assert entry.nearly
+    assert 1e-8 < entry.eps < 1e-4
+
+
+def test_labels_of_a_table():
+    maze = gymnasium.make("FrozenLake-v1", desc=["SFF", "FFF", "FFG"])
+    (entry,) = discover_env(maze).found
+    assert (entry.generators, entry.evidence) == ((("0,3,6,1,4,7,2,5,8", "3,2,1,0"),), "table")
+    assert discover_env(gymnasium.make("Taxi-v4")).found == ()
+
+
+# ---------------------------------------------------------------------- states that cannot be set
+
+
+def test_trajectories_refute_a_lander_whose_legs_stay():
+    pytest.importorskip("Box2D")
+    legs = EnvSymmetry("mirror", "-0,1,-2,3,-4,-5,6,7", "labels 0,3,2,1")
+    verdict = check_symmetry("LunarLander-v3", legs, samples=80)
+    assert (verdict.method, verdict.verdict) == ("trajectories", "refuted")
+    right = EnvSymmetry("mirror", "-0,1,-2,3,-4,-5,7,6", "labels 0,3,2,1")
+    verdict = check_symmetry("LunarLander-v3", right, samples=40)
+    assert verdict.verdict == "inconclusive"  # in distribution nothing is proved
+    assert 0 < verdict.resolution < 0.6
+
+
+# ---------------------------------------------------------------------- data alone
+
+
+def toy(n, seed, pull=0.0):
     rng = np.random.default_rng(seed)
     x, a = rng.normal(size=(n, 2)), rng.normal(size=(n, 1))
-    change = np.stack([x[:, 1], a[:, 0] - np.sin(x[:, 0])], axis=1)
-    return Transitions(x, a, np.zeros(n), x + 0.1 * change)
+    change = np.stack([x[:, 1], a[:, 0] - np.sin(x[:, 0]) + pull * x[:, 0] ** 2], axis=1)
+    return Transitions(x, a, -(x**2).sum(axis=1), x + 0.1 * change)
 
 
-def test_data_alone(tmp_path, capsys):
-    data = toy(6000, 0)
-    arrays = {k: getattr(data, k) for k in ("observations", "actions", "rewards", "next_observations")}
-    np.savez(tmp_path / "toy.npz", **arrays)
-    assert main(["discover", str(tmp_path / "toy.npz"), "--json"]) == 0
+def arrays(data):
+    return {k: getattr(data, k) for k in ("observations", "actions", "rewards", "next_observations")}
+
+
+def check_file(path, capsys):
+    assert main(["discover", "--data", str(path), "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["found"]
     assert found["generators"] == [{"observation": "-0,-1", "action": "-0"}]
     assert found["verdict"] == "inconclusive"  # data cannot prove it
+    assert found["statistics"]["level"] == 0.01
+    assert found["statistics"]["resolution"] < 1
+
+
+def test_data_alone(tmp_path, capsys):
+    np.savez(tmp_path / "toy.npz", **arrays(toy(6000, 0)))
+    check_file(tmp_path / "toy.npz", capsys)
+
+
+def test_data_in_parquet(tmp_path, capsys):
+    polars = pytest.importorskip("polars")
+    columns = {k: v.tolist() for k, v in arrays(toy(6000, 0)).items()}
+    polars.DataFrame(columns).write_parquet(tmp_path / "toy.parquet")
+    check_file(tmp_path / "toy.parquet", capsys)
 
 
 def test_data_refute_what_is_wrong():
-    (mirror,) = propose(toy(6000, 0))
-    assert statistical_verdict(toy(6000, 1), mirror)[0] == "inconclusive"
-    wrong = type(mirror)(mirror.observation, type(mirror.action)("0"), mirror.score, 2)  # the force is not reversed
-    assert statistical_verdict(toy(6000, 1), wrong)[0] == "refuted"
+    mirror = (("-0,-1", "-0"),)
+    right = discover_data(toy(6000, 1), z=50.0)
+    assert mirror in [entry.generators for entry in right.found]
+    wrong = discover_data(toy(6000, 1, pull=0.3), z=1000.0)
+    assert mirror in [entry.generators for entry in wrong.refuted]
+
+
+@pytest.mark.parametrize("arguments", [[], ["nothing"], ["CartPole-v1", "--steps", "3"], ["--data", "missing.parquet"]])
+def test_bad_input(arguments, capsys):
+    assert main(["discover", *arguments]) == 2
+    assert "Traceback" not in capsys.readouterr().err

@@ -59,9 +59,9 @@ def test_by_name_and_by_slices() -> None:
         ("0,0,1", "index 0 is used 2 times and index 2 never"),
         ("0,3", "names index 3; indices run from 0 to 1"),
         ("", "permutation of no numbers"),
-        ("0,1.5", "'1.5' in '0,1.5' is no index"),
-        ("0,a", "no index"),
-        ([0, True], "no index"),
+        ("0,1.5", "'1.5' in '0,1.5' is not an index"),
+        ("0,a", "not an index"),
+        ([0, True], "not an index"),
     ],
 )
 def test_what_is_no_permutation(spec: Any, sentence: str) -> None:
@@ -209,5 +209,5 @@ def test_sums() -> None:
     assert Rotation((0, 1)) + Trivial(1) + Rotation((0, 1), odd=(2,)) == Rotation((0, 1), (3, 4), odd=(5,))
     with pytest.raises(InvalidParameter, match="cannot be added"):
         SignedPermutation("0") + Image("turn")
-    with pytest.raises(InvalidParameter, match="no representation"):
+    with pytest.raises(InvalidParameter, match="not a representation"):
         as_representation(3)

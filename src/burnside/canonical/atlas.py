@@ -134,7 +134,7 @@ def claim_problems(entry: AtlasEntry, found: Mapping[str, Any]) -> list[str]:
     if entry.claim == "symmetry" and whole == "refuted":
         return [f"the entry says that {entry.symmetry} is a symmetry, but it is refuted"]
     if entry.claim == "none" and whole == "holds":
-        return [f"the entry says that {entry.symmetry} is no symmetry, but it holds"]
+        return [f"the entry says that {entry.symmetry} is not a symmetry, but it holds"]
     if entry.claim == "nearly" and any((part["eps"] or 0) > NEARLY for part in list(found["components"].values())[:4]):
         return [f"the entry says that {entry.symmetry} holds up to {NEARLY}, but something differs by more"]
     if entry.claim == "dynamics":

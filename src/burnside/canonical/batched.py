@@ -100,7 +100,7 @@ class CanonicalBatch(_Arm):
 
 @dataclass(frozen=True)
 class AugmentedBatch(_Arm):
-    """A batched environment played through a random element of the group, drawn anew for every episode.
+    """A batched environment played through a random element of the group, drawn for every episode.
 
     The element is a function of (seed, episode), from stream AUGMENT, as in the wrapper for Gymnasium.
 

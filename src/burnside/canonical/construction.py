@@ -16,7 +16,7 @@ from burnside.canonical.declared import declared_symmetry
 from burnside.errors import InvalidParameter, NotVerified
 from burnside.symmetry.declaration import as_symmetry
 
-__all__ = ["check_at_construction"]
+__all__ = ["check_at_construction", "copy_of", "quick_check"]
 
 _FIRST = 40  # samples of a first look, which refuses most of what is false at once
 _SAMPLES = 500  # enough to certify a failure rate of 1 % at 99 % confidence
@@ -38,16 +38,7 @@ def check_at_construction(env: Any, symmetry: Any, form: Canonicalizer | None) -
             "check=True needs the whole symmetry, a canonical form alone does not say how it acts: pass the "
             "EnvSymmetry in the place of its form, or as symmetry=…, or call check_symmetry yourself"
         )
-    inner = _below_frame_stacks(env)
-    key = _key(inner, claimed, declared, form)
-    if key is not None and key in _verdicts:
-        verdict = _verdicts[key][1]
-    else:
-        verdict = _check(inner, claimed, form)
-        if key is not None:
-            _verdicts[key] = (claimed, form), verdict
-            while len(_verdicts) > _REMEMBERED:
-                _verdicts.popitem(last=False)
+    verdict = quick_check(env, claimed, form, declared)
     name = as_symmetry(claimed).name
     if verdict.verdict == "refuted":
         raise NotVerified(f"{name} is not a symmetry of {env}: {verdict.counterexample}")
@@ -59,10 +50,27 @@ def check_at_construction(env: Any, symmetry: Any, form: Canonicalizer | None) -
     return verdict
 
 
+def quick_check(env: Any, symmetry: Any, form: Canonicalizer | None = None, declared: bool = False) -> EnvVerdict:
+    """Whether a symmetry holds, on a copy of the environment: a first look, then samples enough for a rate of 1 %.
+
+    The answer is remembered.
+    """
+    inner = _below_frame_stacks(env)
+    key = _key(inner, symmetry, declared, form)
+    if key is not None and key in _verdicts:
+        return _verdicts[key][1]
+    verdict = _check(inner, symmetry, form)
+    if key is not None:
+        _verdicts[key] = (symmetry, form), verdict
+        while len(_verdicts) > _REMEMBERED:
+            _verdicts.popitem(last=False)
+    return verdict
+
+
 def _check(env: Any, symmetry: Any, form: Canonicalizer | None) -> EnvVerdict:
     numpy_state, python_state = np.random.get_state(), random.getstate()  # noqa: NPY002  # some environments use them
     try:
-        other = _copy(env)
+        other = copy_of(env)
         first = check_symmetry(
             other, symmetry, samples=_FIRST, confidence=0.999, places="walk", canonicalizer=form, seed=1
         )
@@ -88,7 +96,7 @@ def _below_frame_stacks(env: Any) -> Any:
     return found
 
 
-def _copy(env: Any) -> Any:
+def copy_of(env: Any) -> Any:
     """Another environment like this one: a copy, or a new one from its spec."""
     inside = getattr(env.unwrapped, "envs", None)
     vector = hasattr(env, "num_envs") and hasattr(env, "single_action_space")
@@ -108,8 +116,8 @@ def _copy(env: Any) -> Any:
         except Exception:
             pass
     raise InvalidParameter(
-        f"{env} can neither be copied nor made anew, and a check would disturb it: call check_symmetry on another one, "
-        "and leave check=True away"
+        f"{env} can neither be copied nor made again, and a check would disturb it: call check_symmetry on another "
+        "one, and leave out check=True"
     )
 
 

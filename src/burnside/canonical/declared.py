@@ -34,12 +34,13 @@ def declared_symmetry(env: Any) -> EnvSymmetry | None:
     return as_symmetry(found) if hasattr(found, "generators") and hasattr(found, "act_on_observation") else None
 
 
-def known_symmetry(env: Any, user: str) -> EnvSymmetry:
+def known_symmetry(env: Any, user: str, example: str = "") -> EnvSymmetry:
     """What the environment declares, else the symmetry of the atlas, which is named in the log; refuses if neither is.
 
     Args:
         env: an environment, or a vector environment.
         user: who asks, for the message.
+        example: how one is passed; default as the second argument.
     """
     found = declared_symmetry(env)
     if found is not None:
@@ -51,7 +52,8 @@ def known_symmetry(env: Any, user: str) -> EnvSymmetry:
         tried = [entry for entry in entries() if entry.env == name]
         why = f"the atlas says that it has none ({tried[0].source})" if tried else "the atlas does not know it"
         raise InvalidParameter(
-            f"{name} declares no symmetry and no canonical form, and {why}: pass one, as in {user}(env, EnvSymmetry(…))"
+            f"{name} declares no symmetry and no canonical form, and {why}: pass one, as in "
+            f"{example or f'{user}(env, EnvSymmetry(…))'}"
         )
     _LOG.warning("%s: the symmetry '%s' of %s, from the atlas (burnside atlas %s)", user, found.name, name, name)
     return found

@@ -18,17 +18,20 @@ from burnside.canonical.checking.canonicity import acts_as_group
 from burnside.canonical.checking.tolerance import Ruler
 from burnside.canonical.construction import check_at_construction
 from burnside.canonical.declared import known_symmetry
-from burnside.canonical.guard import GuardedForm, guarded
+from burnside.canonical.guard import GuardedForm, guarded, theirs
 from burnside.errors import InvalidAction, InvalidParameter, MissingExtra
+from burnside.symmetry.acting import FunctionActing, tree_stack
+from burnside.symmetry.augment import move_rows
 from burnside.symmetry.declaration import EnvSymmetry, as_symmetry
+from burnside.symmetry.given import GivenGroup
 
 try:
     import gymnasium as gym
-    from gymnasium.vector import VectorEnv, VectorWrapper
+    from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 except ImportError:  # pragma: no cover - the whole module rests on it
     raise MissingExtra("gymnasium", "envs") from None
 
-__all__ = ["AugmentedEnv", "CanonicalEnv", "CanonicalVectorEnv"]
+__all__ = ["AugmentedEnv", "AugmentedVectorEnv", "CanonicalEnv", "CanonicalVectorEnv"]
 
 
 def _declared(env: Any, canonicalizer: Any, user: str, stacked: bool) -> tuple[Canonicalizer, EnvSymmetry | None]:
@@ -299,10 +302,25 @@ class CanonicalVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
         return shown, reward, terminated, truncated, info
 
 
+def _can_augment(symmetry: EnvSymmetry, space: gym.Space[Any]) -> None:
+    """Refuse a symmetry without elements or inverses, or whose inverses are wrong, as far as some actions can show."""
+    if not symmetry.can_be_drawn:
+        raise InvalidParameter(
+            f"augmentation needs the elements and the inverse of {symmetry.name}: "
+            "give EnvSymmetry(…, elements=…, inverse=…)"
+        )
+    space = copy.deepcopy(space)  # whose random state is the learner's
+    space.seed(0)
+    ruler = Ruler(1e-5, np.empty(0), 0.0, np.empty(0, dtype=np.bool_))
+    fault = acts_as_group(guarded(symmetry), [], [space.sample() for _ in range(8)], space, ruler)
+    if fault is not None:
+        raise InvalidAction(f"{fault}; augmentation would carry out other actions than those chosen")
+
+
 class AugmentedEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
     """Data augmentation: every episode is played through a random element of the group.
 
-    The learner sees ``g·x`` and its action a is carried out as ``g⁻¹·a``, with g drawn anew at every reset (stream
+    The learner sees ``g·x`` and its action a is carried out as ``g⁻¹·a``, with g drawn at every reset (stream
     AUGMENT, a function of the seed and the number of the episode). Returns are unchanged; what changes is that all
     members of an orbit are seen equally often. Without a symmetry, it is the one that the environment declares or the
     atlas knows. ``check`` is that of :class:`CanonicalEnv`: without it, a symmetry that
@@ -320,25 +338,12 @@ class AugmentedEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorA
         gym.utils.RecordConstructorArgs.__init__(self, symmetry=symmetry, check=check)
         gym.Wrapper.__init__(self, env)
         self.symmetry = known_symmetry(env, "AugmentedEnv") if symmetry is None else as_symmetry(symmetry)
-        if not self.symmetry.can_be_drawn:
-            raise InvalidParameter(
-                f"augmentation needs the elements and the inverse of {self.symmetry.name}: "
-                "give EnvSymmetry(…, elements=…, inverse=…)"
-            )
-        if (fault := self._fault()) is not None:
-            raise InvalidAction(f"{fault}; augmentation would carry out other actions than those chosen")
+        _can_augment(self.symmetry, self.action_space)
         if check:
             check_at_construction(env, self.symmetry, None)
         self._safe = guarded(self.symmetry)
         self._seed, self._episode = 0, -1
         self._g: Any = None
-
-    def _fault(self) -> str | None:
-        """What is wrong with the elements and the inverse, as far as some actions can show."""
-        space = copy.deepcopy(self.action_space)  # whose random state is the learner's
-        space.seed(0)
-        ruler = Ruler(1e-5, np.empty(0), 0.0, np.empty(0, dtype=np.bool_))
-        return acts_as_group(guarded(self.symmetry), [], [space.sample() for _ in range(8)], space, ruler)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Reset, draw an element, and show the observation through it."""
@@ -362,3 +367,107 @@ class AugmentedEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorA
         meant = self._safe.act_on_action(self._safe.inverse(self._g), action)
         x, reward, terminated, truncated, info = self.env.step(_as_action(self.action_space, meant))
         return self._show(x), reward, terminated, truncated, info | {"group_element": self._g}
+
+
+class AugmentedVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
+    """The same for vector environments, in any autoreset mode: every episode of every member has its own element.
+
+    The elements are those that :class:`AugmentedEnv` around the members would draw. With ``SAME_STEP`` the last
+    observation of an episode, ``info["final_obs"]``, is shown through the element of that episode.
+
+    >>> import gymnasium as gym
+    >>> envs = AugmentedVectorEnv(gym.make_vec("CartPole-v1", num_envs=3))
+    >>> _, info = envs.reset(seed=0)
+    >>> info["group_element"].tolist()
+    [0, 1, 0]
+    """
+
+    def __init__(
+        self, env: VectorEnv[Any, Any, Any], symmetry: EnvSymmetry | None = None, *, check: bool = False
+    ) -> None:
+        super().__init__(env)
+        self.symmetry = known_symmetry(env, "AugmentedVectorEnv") if symmetry is None else as_symmetry(symmetry)
+        _can_augment(self.symmetry, self.single_action_space)
+        if check:
+            check_at_construction(env, self.symmetry, None)
+        mode = env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
+        self._mode = AutoresetMode(mode) if isinstance(mode, str) else mode
+        self._seeds: list[int] = []
+        self._episodes = [-1] * self.num_envs
+        self._elements: list[Any] = [None] * self.num_envs
+        self._over = np.zeros(self.num_envs, dtype=np.bool_)
+
+    def _draw(self, which: BoolArray) -> None:
+        """New elements for members whose episode begins."""
+        for i in np.flatnonzero(which):
+            self._episodes[i] += 1
+            self._elements[i] = self.symmetry.random_element(self._seeds[i], self._episodes[i])
+
+    def _moved(self, what: str, elements: list[Any], x: Any) -> Any:
+        """Row i moved by element i; functions of the user's are asked row by row."""
+        acting = self.symmetry.on(what)
+        if not isinstance(acting, FunctionActing) and not isinstance(self.symmetry.group, GivenGroup):
+            return move_rows(acting, np.stack([np.asarray(g) for g in elements]), x)
+        act = self.symmetry.act_on_observation if what == "observation" else self.symmetry.act_on_action
+        rows = [
+            theirs(f"act_on_{what} of {self.symmetry.name}", act, g, tree_map(lambda leaf, i=i: np.array(leaf[i]), x))
+            for i, g in enumerate(elements)
+        ]
+        return tree_stack(rows, 0)
+
+    def _show(self, x: Any, info: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        shown = self._moved("observation", self._elements, x)
+        if isinstance(self.observation_space, gym.spaces.Box):
+            shown = np.asarray(shown, dtype=self.observation_space.dtype)
+        known = not isinstance(self.symmetry.group, GivenGroup)
+        elements = np.stack([np.asarray(g) for g in self._elements]) if known else np.empty(self.num_envs, dtype=object)
+        if not known:
+            elements[:] = self._elements
+        return shown, info | {"group_element": elements, "_group_element": np.ones(self.num_envs, dtype=np.bool_)}
+
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Reset, draw elements, and show the observations through them."""
+        # before the reset, which takes the mask out of the options
+        which = np.array((options or {}).get("reset_mask", np.ones(self.num_envs)), dtype=np.bool_)
+        x, info = self.env.reset(seed=seed, options=options)
+        fresh = np.random.SeedSequence().generate_state(self.num_envs, np.uint64).tolist() if seed is None else []
+        seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int | np.integer) else seed
+        if not self._seeds:
+            self._seeds = [0] * self.num_envs
+        for i in np.flatnonzero(which):
+            if seeds is not None and seeds[i] is not None:
+                self._seeds[i], self._episodes[i] = int(seeds[i]), -1
+            elif self._episodes[i] < 0:
+                self._seeds[i] = fresh[i] if fresh else int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+        self._draw(which)
+        self._over = self._over & ~which
+        return self._show(x, info)
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Carry out ``g⁻¹·a`` in every member, and show what follows through the elements of their episodes."""
+        if self._elements[0] is None:
+            raise InvalidAction("step was called before reset: call reset() first")
+        inverse = self.symmetry.inverse
+        assert inverse is not None
+        meant = self._moved("action", [inverse(g) for g in self._elements], actions)
+        x, reward, terminated, truncated, info = self.env.step(
+            np.asarray(meant) if not isinstance(meant, dict) else meant
+        )
+        over = np.asarray(terminated) | np.asarray(truncated)
+        if "final_obs" in info:
+            info = info | {"final_obs": self._final(info["final_obs"], info.get("_final_obs"))}
+        if self._mode == AutoresetMode.SAME_STEP:
+            self._draw(over)
+        elif self._mode == AutoresetMode.NEXT_STEP:
+            self._draw(self._over)  # this step began their next episodes
+        self._over = over
+        shown, info = self._show(x, info)
+        return shown, reward, terminated, truncated, info
+
+    def _final(self, final: AnyArray, mask: BoolArray | None) -> AnyArray:
+        out = np.full(self.num_envs, None, dtype=object)
+        for i in range(self.num_envs):
+            if (mask is None or mask[i]) and final[i] is not None:
+                moved = self.symmetry.act_on_observation(self._elements[i], final[i])
+                out[i] = _as_observation(self.single_observation_space, moved)
+        return out

@@ -2,7 +2,7 @@
 
 A command is a frozen dataclass whose fields are its options and whose ``run`` returns an exit code. Errors that are the
 user's to fix are printed as one sentence with exit code 2, never as a traceback; a symmetry that was found not to hold
-gives exit code 1. This is the top layer: it may import everything, and everything it prints is also to be had from
+gives exit code 1. This is the top layer: it may import everything, and everything it prints is also available from
 Python.
 """
 
@@ -108,7 +108,7 @@ def _reason(error: MemoryError) -> str:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """A warning is a note of one line; file and line of our own code are of no use to a user."""
+    """A warning is a note of one line; the file and line of our own code do not help a user."""
     from burnside.cli.console import error_console, styled
 
     error_console().print(styled(("note:", "yellow"), f" {message}"), soft_wrap=True)

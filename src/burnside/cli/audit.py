@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import singledispatch
+from inspect import getdoc
+from typing import Any
 
-from burnside import theory
 from burnside.cli.console import output, print_json, progress, styled, table
-from burnside.cli.models import ModelOptions, SymmetryOptions
+from burnside.cli.models import OTHERS, ModelOptions, SymmetryOptions
 from burnside.errors import InvalidParameter
 from burnside.mdp import TabularMDP, minimise, zoo
 from burnside.mdp.zoo.catalogue import describe
 from burnside.report.tables import Row, audit_rows, bound_rows
+from burnside.theory.audit import Audit as TableAudit
+from burnside.theory.audit import Auditable, audit
 
-__all__ = ["Audit", "Minimise", "Zoo"]
+__all__ = ["Audit", "Minimise", "Zoo", "print_audits"]
 
 
 @dataclass(frozen=True)
 class Audit(SymmetryOptions):
     """Verify a symmetry and say what it saves: the paper's factor beside the exact one, and the bounds.
 
-    The model 'cube' is too large for tables: its states and classes are counted by depth (see --depth).
+    A model that is too large for this, such as the cube, has an audit of its own: the cube counts states and classes by
+    depth, and shows its symmetries side by side.
     """
 
     eps: float = 0.1
@@ -28,42 +33,62 @@ class Audit(SymmetryOptions):
     delta: float = 0.1
     """Confidence δ of the bounds."""
     trust: bool = False
-    """Go on with a symmetry that does not hold: the group-averaged MDP is audited, and everything says so."""
+    """Continue with a symmetry that does not hold: the group-averaged MDP is audited, and every output says so."""
     depth: int | None = None
-    """Cube only: count states and classes up to this depth; default 5, and 6 for --n 2."""
+    """Cube: count states and classes up to this depth; default 5, and 6 for --n 2. The same as --param depth=…"""
     slices: bool = False
-    """Cube only: inner layers turn too; default the 12 outer turns of the paper."""
-    goal: Literal["fixed", "any-orientation"] | None = None
-    """Cube only: what counts as solved; default what the symmetry needs, where that changes no reachable value."""
+    """Cube: inner layers turn too; default the 12 outer turns of the paper. The same as --param turns=slices."""
+    goal: str | None = None
+    """A parameter of some models; of the cube: fixed or any-orientation, default what the symmetry needs."""
     json: bool = False
     """Print one JSON object."""
 
     def run(self) -> int:
         """Run the command."""
-        if self.model == "cube":
-            from burnside.cli.cube import run_cube  # it loads what the other models do not need
-
-            return run_cube(self)
-        if self.depth is not None or self.slices or self.goal is not None:
-            raise InvalidParameter(
-                "--depth, --slices and --goal are for the cube: give other models --param name=value"
-            )
-        model = self.load_model()
-        symmetry = self.load_symmetry(model)
-        with progress(f"auditing {model.name}"):
-            found = theory.audit(model, symmetry, eps=self.eps, delta=self.delta, trust=self.trust)
+        model = self.load()
+        symmetries = [self.load_symmetry(model)]
+        if self.symmetry is None and not self.json and isinstance(model, Auditable):
+            symmetries = [model.symmetry(name) for name in model.compared]
+        found = []
+        for symmetry in symmetries:
+            with progress(f"auditing {model.name} under {symmetry.name}") as update:
+                bounds = {"eps": self.eps, "delta": self.delta}
+                found.append(audit(model, symmetry, **bounds, trust=self.trust, progress=update))
         if self.json:
-            print_json(found.to_dict())
-            return 0
-        console = output()
-        console.print(styled((found.model, "bold"), " under ", (found.group_name, "bold")))
-        _print(console, audit_rows(found), "", "M", "quotient", "factor")
-        console.print(f"attainable: {'yes' if found.attainable else 'no'} — {found.why}", soft_wrap=True)
-        _print(console, bound_rows(found), "mistakes at most", "M", "quotient", "ratio")
-        if found.trusted:
-            said = ": these figures rest on trust, and are not this model's"
-            console.print(styled(("the symmetry does not hold", "bold red"), said))
+            print_json(found[0].to_dict())
+        return print_audits(found[0], found, quiet=self.json)
+
+    def parameters(self) -> dict[str, Any]:
+        """What ``--param`` and the options that are parameters give."""
+        found = super().parameters()
+        if self.slices and found.get("turns", "slices") != "slices":
+            raise InvalidParameter(f"--slices contradicts --param turns={found['turns']}: give one of them")
+        given = {"depth": self.depth, "goal": self.goal, "turns": "slices" if self.slices else None}
+        return found | {name: value for name, value in given.items() if value is not None}
+
+
+@singledispatch
+def print_audits(first: Any, found: Sequence[Any], *, quiet: bool) -> int:
+    """Print the audits of a model, unless they were printed as JSON, and return the exit code.
+
+    A kind of model whose audit is not an :class:`Audit` registers its own; ``first`` is the first one found.
+    """
+    raise TypeError(f"no way to print a {type(first).__name__} is registered")
+
+
+@print_audits.register
+def _(first: TableAudit, found: Sequence[TableAudit], *, quiet: bool) -> int:
+    if quiet:
         return 0
+    console = output()
+    console.print(styled((first.model, "bold"), " under ", (first.group_name, "bold")))
+    _print(console, audit_rows(first), "", "M", "quotient", "factor")
+    console.print(f"attainable: {'yes' if first.attainable else 'no'} — {first.why}", soft_wrap=True)
+    _print(console, bound_rows(first), "mistakes at most", "M", "quotient", "ratio")
+    if first.trusted:
+        said = ": these figures rest on trust, and are not this model's"
+        console.print(styled(("the symmetry does not hold", "bold red"), said))
+    return 0
 
 
 @dataclass(frozen=True)
@@ -119,6 +144,9 @@ class Zoo:
         for name in zoo.names():
             model = zoo.make(name)
             found[name] = {"description": describe(name), "symmetries": list(model.symmetries)}
+        for name, make in OTHERS.items():
+            other = make()
+            found[name] = {"description": (getdoc(other) or "").split("\n")[0], "symmetries": list(other.symmetries)}
         if self.json:
             print_json(found)
             return 0

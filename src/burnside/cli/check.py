@@ -16,7 +16,7 @@ from burnside.errors import InvalidParameter
 if TYPE_CHECKING:
     from burnside.canonical import EnvVerdict
 
-__all__ = ["Check"]
+__all__ = ["Check", "open_environment", "open_symmetry"]
 
 _CODES = {"holds": 0, "refuted": 1, "inconclusive": 3}
 _COLOURS = {"holds": "green", "refuted": "bold red", "inconclusive": "yellow"}
@@ -63,8 +63,8 @@ class Check:
         """Run the command: 0 if the symmetry holds, 1 if it is refuted, 3 if that could not be decided."""
         from burnside.canonical import check_symmetry  # Gymnasium takes a moment to load
 
-        env = self._env()
-        symmetry = self._symmetry(env)
+        env = open_environment(self.env, self.param)
+        symmetry = open_symmetry(self.symmetry, env, "check")
         policy = None if self.policy is None else load_object(self.policy)
         states = None if self.states is None else load_object(self.states)
         with progress("checking") as update:
@@ -88,33 +88,37 @@ class Check:
             _show(verdict, self.env, getattr(symmetry, "name", type(symmetry).__name__))
         return _CODES[verdict.verdict]
 
-    def _env(self) -> Any:
-        parameters = parse_parameters(self.param)
-        if re.search(r"-v\d+$", self.env):
-            return make_env(self.env, parameters)
-        from burnside.canonical.checking.access import open_env
 
-        if ":" not in self.env:
-            raise InvalidParameter(f"{self.env!r} is neither module:env nor a Gymnasium id such as CartPole-v1")
-        found = load_object(self.env)
-        if hasattr(found, "step") and not isinstance(found, type):
-            if parameters:
-                raise InvalidParameter(f"{self.env} is made already: --param needs a function that makes it")
-            return open_env(found)
-        return open_env(_called(found, self.env, parameters))
+def open_environment(reference: str, param: tuple[str, ...]) -> Any:
+    """The environment that an argument names: a Gymnasium id, or ``module:env``."""
+    parameters = parse_parameters(param)
+    if re.search(r"-v\d+$", reference):
+        return make_env(reference, parameters)
+    from burnside.canonical.checking.access import open_env
 
-    def _symmetry(self, env: Any) -> Any:
-        if self.symmetry is None:
-            from burnside.canonical.declared import known_symmetry
+    if ":" not in reference:
+        raise InvalidParameter(f"{reference!r} is neither module:env nor a Gymnasium id such as CartPole-v1")
+    found = load_object(reference)
+    if hasattr(found, "step") and not isinstance(found, type):
+        if parameters:
+            raise InvalidParameter(f"{reference} is made already: --param needs a function that makes it")
+        return open_env(found)
+    return open_env(_called(found, reference, parameters))
 
-            return known_symmetry(env, "check")
-        if ":" not in self.symmetry:
-            raise InvalidParameter(f"--symmetry takes module:obj, got {self.symmetry!r}")
-        found = load_object(self.symmetry)
-        if callable(found) and not hasattr(found, "act_on_observation"):
-            takes_env = "env" in inspect.signature(found).parameters
-            found = _called(found, self.symmetry, {"env": env} if takes_env else {})
-        return found
+
+def open_symmetry(reference: str | None, env: Any, user: str) -> Any:
+    """The symmetry that ``--symmetry`` names, or else what the environment declares or the atlas knows."""
+    if reference is None:
+        from burnside.canonical.declared import known_symmetry
+
+        return known_symmetry(env, user, "--symmetry module:obj")
+    if ":" not in reference:
+        raise InvalidParameter(f"--symmetry takes module:obj, got {reference!r}")
+    found = load_object(reference)
+    if callable(found) and not hasattr(found, "act_on_observation"):
+        takes_env = "env" in inspect.signature(found).parameters
+        found = _called(found, reference, {"env": env} if takes_env else {})
+    return found
 
 
 def _called(function: Any, reference: str, arguments: dict[str, Any]) -> Any:

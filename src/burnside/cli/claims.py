@@ -47,13 +47,13 @@ class Claims:
     id: str = ""
     """Only the claim of this id."""
     status: str = ""
-    """Only claims of this status, or one that begins like it: what is true of the paper's sentence."""
+    """Only claims of this status, or one that starts with this word: what is true of the paper's sentence."""
     ours: str = ""
-    """Only claims with this outcome, or one that begins like it: what was done here."""
+    """Only claims with this outcome, or one that starts with this word: what was done here."""
     check: bool = False
     """Run the command of every row and compare: figures, conditions, quotes. A minute or two; exit code 1 if wrong."""
     compute: str = ""
-    """Print figures of the ledger that no other command prints, computed now, by the name the rows use."""
+    """Compute and print one group of figures that no other command prints; rows name it in their command."""
     paper: Path | None = None
     """LaTeX source of the paper: with --check and --update, every quote is looked for in it."""
     update: bool = False
@@ -63,7 +63,7 @@ class Claims:
     write: Path | None = None
     """Write the page of the documentation to this file."""
     file: Path | None = None
-    """Another ledger than that of the package."""
+    """Read another ledger instead of the one in the package."""
 
     def run(self) -> int:
         """Run the command: 1 if --check finds something wrong."""

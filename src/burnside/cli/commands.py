@@ -14,6 +14,7 @@ from burnside.cli.completion import Completion
 from burnside.cli.demos import Demos
 from burnside.cli.discover import Discover
 from burnside.cli.doctor import Doctor
+from burnside.cli.export import Export
 from burnside.cli.lint import Lint
 from burnside.cli.measure import Measure
 from burnside.cli.reproduce import Reproduce
@@ -34,6 +35,7 @@ Command = (
     | Annotated[Discover, tyro.conf.subcommand(name="discover")]
     | Annotated[Lint, tyro.conf.subcommand(name="lint")]
     | Annotated[Atlas, tyro.conf.subcommand(name="atlas")]
+    | Annotated[Export, tyro.conf.subcommand(name="export")]
     | Annotated[Measure, tyro.conf.subcommand(name="measure")]
     | Annotated[Bounds, tyro.conf.subcommand(name="bounds")]
     | Annotated[Cover, tyro.conf.subcommand(name="cover")]

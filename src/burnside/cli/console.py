@@ -46,7 +46,7 @@ def table(*headers: str, title: str | None = None) -> Table:
 
 
 def print_json(content: Any) -> None:
-    """One JSON object on stdout. Non-finite numbers are errors: they are no JSON."""
+    """One JSON object on stdout. Non-finite numbers are errors: they are not JSON."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False)
     if printable(text) != text:  # JSON's own escapes; it leaves some controls and halves of characters as they are
         text = json.dumps(content, ensure_ascii=True, allow_nan=False)

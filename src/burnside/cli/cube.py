@@ -1,118 +1,55 @@
-"""``burnside audit cube`` and ``burnside show cube``: what symmetries of the cube merge, and the orbit of a state."""
+"""The cube in ``burnside audit`` and ``burnside show``: how its audits are printed and its orbits are drawn."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from burnside.cli.console import output, print_json, print_problem, progress, styled, table
-from burnside.cli.models import SymmetryOptions
-from burnside.envs.cube.audit import AUDITED, CubeAudit, audit_cube, count_layers, same_as_three
-from burnside.envs.cube.core import CubeSpec, apply_moves, solved
+from burnside.cli.audit import print_audits
+from burnside.cli.console import output, print_problem, styled, table
+from burnside.cli.show import Show, draw_orbits
+from burnside.envs.cube.audit import CubeAudit, same_as_three
+from burnside.envs.cube.core import apply_moves, solved
+from burnside.envs.cube.model import CubeModel
 from burnside.envs.cube.render import orbit_figure
 from burnside.envs.cube.symmetry import CubeSymmetry
-from burnside.errors import InvalidParameter, UnknownName
 from burnside.report.cube_view import add_player
 from burnside.report.page import Page
-from burnside.report.tables import number, whole
+from burnside.report.tables import number, spaced, whole
 
-if TYPE_CHECKING:
-    from burnside.cli.audit import Audit
-    from burnside.cli.show import Show
-
-__all__ = ["CubeOptions", "run_cube", "show_cube"]
-
-_DEFAULT = "conjugation+mirror"
+__all__ = ["CubeModel"]
 
 
-@dataclass(frozen=True)
-class CubeOptions:
-    """Size, turns and goal as given on the command line; a goal that was not given depends on the symmetry."""
-
-    n: int = 3
-    turns: str = "outer"
-    goal: str | None = None
-
-    def spec(self, symmetry: str) -> CubeSpec:
-        """The cube on which a symmetry is judged.
-
-        ``position`` turns the solved cube, so it needs every orientation as a goal. For n ≥ 3 with outer turns that
-        changes no value: the other orientations cannot be reached.
-
-        >>> CubeOptions(3).spec("position").goal, CubeOptions(3).spec("conjugation").goal
-        ('any-orientation', 'fixed')
-        """
-        goal = "any-orientation" if self.goal is None and symmetry == "position" else self.goal
-        return CubeSpec(self.n, self.turns, goal)  # type: ignore[arg-type]
-
-
-def run_cube(options: Audit) -> int:
-    """Audit the cube as the options say; 1 if a symmetry was refused."""
-    cube = _options(options, slices=options.slices, goal=options.goal)
-    if options.symmetry is not None and options.symmetry not in AUDITED:
-        raise UnknownName("symmetry of the cube", options.symmetry, AUDITED)
-    names = AUDITED if options.symmetry is None and not options.json else (options.symmetry or _DEFAULT,)
-    raw = None
-    found = []
-    for name in names:
-        spec = cube.spec(name)
-        far = (6 if spec.n == 2 else 5) if options.depth is None else options.depth
-        if raw is None:
-            with progress(f"counting states of the {spec.n}-cube by depth") as update:
-                raw = count_layers(spec, far, progress=update)
-        given: dict[str, Any] = {"eps": options.eps, "delta": options.delta, "trust": options.trust}
-        with progress(f"counting classes under {name} by depth") as update:
-            found.append(audit_cube(spec, name, depth=far, raw=raw, progress=update, **given))
+@print_audits.register
+def _(first: CubeAudit, found: Sequence[CubeAudit], *, quiet: bool) -> int:
+    """All symmetries side by side; 1 if one was refused."""
     refused = [each for each in found if each.canonical is None]
-    if options.json:
-        print_json(found[0].to_dict())
-    elif len(found) > len(refused) or options.symmetry is None:
+    if not quiet and (len(found) > 1 or not refused):
         _print(found)
     for each in refused:
         print_problem("refused", each.why)
     return 1 if refused else 0
 
 
-def show_cube(options: Show) -> int:
-    """Draw the orbit of a state and its representative; an HTML file also plays the turns that lead to it."""
-    symmetry = options.symmetry or _DEFAULT
-    spec = _options(options).spec(symmetry)
-    moves = spec.parse("R U F'" if options.moves is None else options.moves)
+@draw_orbits.register
+def _(model: CubeModel, symmetry: CubeSymmetry, command: Show) -> tuple[str, dict[str, Any]]:
+    """The orbit of a state and its representative; an HTML file also plays the turns that lead to it."""
+    spec = symmetry.spec
+    moves = spec.parse("R U F'" if command.moves is None else command.moves)
     state = apply_moves(spec, solved(spec), moves)
-    picture = orbit_figure(spec, state, symmetry)
-    if options.out.suffix == ".html":
+    picture = orbit_figure(spec, state, symmetry.name)
+    if command.out.suffix == ".html":
         text = spec.format(moves) or "no turns"
         page = Page(f"The {spec.n}-cube after {text}", contents=False)
         add_player(page, spec, solved(spec), moves, f"from the solved cube: {text}")
-        path = page.figure(picture.svg, picture.label).write(options.out)
+        page.figure(picture.svg, picture.label).write(command.out)
     else:
-        path = picture.save(options.out)
-    if options.json:
-        order = CubeSymmetry(spec, symmetry).order
-        print_json({"path": str(path), "moves": spec.format(moves), "symmetry": symmetry, "images": order})
-    else:
-        output().print(styled(f"{picture.label}: {path}"), soft_wrap=True)
-    return 0
+        picture.save(command.out)
+    content = {"moves": spec.format(moves), "symmetry": symmetry.name, "images": symmetry.order}
+    return picture.label, content
 
 
-def _options(options: SymmetryOptions, *, slices: bool = False, goal: str | None = None) -> CubeOptions:
-    given = options.parameters()
-    for name in ("d", "horizon", "terminal_actions"):
-        if getattr(options, name) not in (None, False):
-            raise InvalidParameter(
-                f"the cube has no --{name.replace('_', '-')}: it takes --n, and turns and goal with --param"
-            )
-    unknown = next((name for name in given if name not in ("turns", "goal")), None)
-    if unknown is not None:
-        raise UnknownName("parameter of the cube", unknown, ("turns", "goal"))
-    if slices and given.get("turns", "slices") != "slices":
-        raise InvalidParameter(f"--slices contradicts --param turns={given['turns']}: give one of them")
-    turns = "slices" if slices else str(given.get("turns", "outer"))
-    goal = goal or given.get("goal")
-    return CubeOptions(3 if options.n is None else options.n, turns, None if goal is None else str(goal))
-
-
-def _print(found: list[CubeAudit]) -> None:
+def _print(found: Sequence[CubeAudit]) -> None:
     console = output()
     first = found[0].spec
     known = found[0].states
@@ -132,8 +69,8 @@ def _print(found: list[CubeAudit]) -> None:
     for depth, raw in enumerate(found[0].raw):
         cells = []
         for each in found:
-            cells += [_count(None if each.canonical is None else each.canonical[depth]), _ratio(each.ratios[depth])]
-        grid.add_row(str(depth), _count(raw), *cells)
+            cells += [spaced(None if each.canonical is None else each.canonical[depth]), _ratio(each.ratios[depth])]
+        grid.add_row(str(depth), spaced(raw), *cells)
     console.print(grid)
     console.print("ratio: states for each class, among all up to that depth; –: not counted", soft_wrap=True)
     for each in found:
@@ -154,10 +91,6 @@ def _verdict(each: CubeAudit) -> str:
     if not each.verdict.ok:
         return "NO" + (" (trusted)" if each.trusted else "")
     return f"yes, {each.verdict.checked} sampled"
-
-
-def _count(n: int | None) -> str:
-    return "–" if n is None else f"{n:,}".replace(",", " ")
 
 
 def _ratio(x: float | None) -> str:

@@ -18,7 +18,7 @@ __all__ = ["Demos"]
 class Demos:
     """Write demonstrations of a manipulation task to an HDF5 file; a stopped command resumes where it stopped."""
 
-    task: Annotated[Literal["stack-three", "nut-assembly"], tyro.conf.Positional]
+    task: Annotated[Literal["stack-two", "stack-three", "nut-assembly"], tyro.conf.Positional]
     """Which task."""
     count: int = 500
     """How many demonstrations; failed attempts are not among them."""
@@ -27,13 +27,17 @@ class Demos:
     out: Path | None = None
     """The file; default runs/demos/TASK.hdf5."""
     level: Literal["D0", "D1"] | None = None
-    """How far apart objects start; default the paper's (D1 for stack-three, D0 for nut-assembly)."""
+    """How far apart objects start; default the paper's (D1 for the stacks, D0 for nut-assembly)."""
     noise: float = 0.0
-    """Noise on executed positions in metres (0.002 to 0.005 is sensible); the recorded actions are without it."""
+    """Noise on executed positions in metres (0.002 to 0.005 is sensible); recorded actions do not have it."""
+    substeps: Literal[25, 10] = 25
+    """Physics steps in a control step of 50 ms: 25 as robosuite, or 10, which cost less than half."""
+    mishaps: float = 0.0
+    """Share of steps at which the hand is pushed aside or closes too early (0.03 is sensible); the expert recovers."""
     seed: int = 0
     """Seed of the first scene."""
     force: bool = False
-    """Replace the file if it is there."""
+    """Replace the file if it exists."""
     json: bool = False
     """Print one JSON object."""
 
@@ -64,6 +68,8 @@ class Demos:
                 noise=self.noise,
                 seed=self.seed,
                 progress=report,
+                substeps=self.substeps,
+                mishaps=self.mishaps,
             )
         rejected = made.attempts - made.kept
         if self.json:

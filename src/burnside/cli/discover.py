@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
@@ -14,7 +14,7 @@ from burnside.cli.models import load_object, make_env, parse_parameters
 from burnside.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from burnside.canonical.discovery import Discovery
+    from burnside.canonical.discovery.results import Discovery, Found
 
 __all__ = ["Discover"]
 
@@ -23,22 +23,30 @@ __all__ = ["Discover"]
 class Discover:
     """Look for symmetries of an environment, or of recorded transitions, that nobody has declared.
 
-    Signed permutations of observations and actions are proposed from random transitions, then each is checked in the
-    simulator. Recorded transitions alone can refute a proposal, not prove it.
+    Signed permutations and rotations of observations and actions are proposed from random play, then checked in the
+    simulator. Recorded transitions alone can refute a proposal, not prove it. Exit code 0 whether or not something was
+    found, for no symmetry is an answer too; 2 on bad input.
     """
 
-    env: Annotated[str, tyro.conf.Positional]
-    """A Gymnasium id, or an npz file with observations, actions, rewards and next_observations."""
+    env: Annotated[str, tyro.conf.Positional] = ""
+    """A Gymnasium id such as CartPole-v1, or module:function that makes an environment."""
+    data: str | None = None
+    """Recorded transitions instead: an npz or parquet file with observations, actions, rewards and
+    next_observations, or minari:NAME."""
     steps: int = 10_000
     """Transitions to collect."""
     samples: int = 500
     """Places of each kind at which a proposal is checked."""
     checks: int = 12
-    """The most proposals that are checked, the best first."""
+    """The most proposals that are checked one by one, the best first."""
+    seconds: float = 120.0
+    """No new check is begun after so many seconds of the processor, counted from the last transition."""
     z: float = 5.0
     """Proposals may differ from the data by this many standard errors."""
-    tol: float = 1e-5
+    tol: float = 1e-6
     """Differences up to this count as equal in the check, relative to how much that number varies."""
+    level: float = 0.01
+    """With --data: the chance that a true symmetry among the proposals is refuted."""
     seed: int = 0
     """Seed of everything random."""
     policy: str | None = None
@@ -52,7 +60,10 @@ class Discover:
         """Run the command."""
         if not self.z > 0 or self.seed < 0:
             raise InvalidParameter(f"z must be positive and seed 0 or more, got {self.z} and {self.seed}")
-        with progress(f"looking for symmetries of {self.env}"):
+        name = self.data or self.env
+        if not name:
+            raise InvalidParameter("give an environment, such as CartPole-v1, or --data FILE")
+        with progress(f"looking for symmetries of {name}"):
             found = self._discover()
         if self.json:
             print_json(found.to_dict())
@@ -61,32 +72,79 @@ class Discover:
         return 0
 
     def _discover(self) -> Discovery:
-        from burnside.canonical.discovery import discover_data, discover_env
+        from burnside.canonical.discovery.recorded import discover_data
+        from burnside.canonical.discovery.search import discover_env
         from burnside.symmetry.proposals import Transitions
 
-        if Path(self.env).suffix == ".npz":
-            return discover_data(Transitions.from_file(self.env), self.env, z=self.z)
-        if not re.search(r"-v\d+$", self.env):
-            raise InvalidParameter(f"{self.env!r} is neither an npz file nor a Gymnasium id such as CartPole-v1")
-        env = make_env(self.env, parse_parameters(self.param))
+        file = self.data or (self.env if Path(self.env).suffix in (".npz", ".parquet") else None)
+        if file is not None:
+            return discover_data(Transitions.from_file(file), file, z=self.z, level=self.level, seed=self.seed)
+        if re.search(r"-v\d+$", self.env):
+            env = make_env(self.env, parse_parameters(self.param))
+        elif ":" in self.env:
+            env = self._made()
+        else:
+            raise InvalidParameter(
+                f"{self.env!r} is no Gymnasium id such as CartPole-v1, no module:function and no npz or parquet file"
+            )
         policy = None if self.policy is None else load_object(self.policy)
         options = {"steps": self.steps, "samples": self.samples, "checks": self.checks, "seed": self.seed}
-        return discover_env(env, self.env, z=self.z, tol=self.tol, policy=policy, **options)
+        return discover_env(env, self.env, z=self.z, tol=self.tol, policy=policy, seconds=self.seconds, **options)
+
+    def _made(self) -> Any:
+        from burnside.canonical.checking.access import open_env
+
+        factory, parameters = load_object(self.env), parse_parameters(self.param)
+        return open_env(
+            factory if hasattr(factory, "step") and not callable(factory) else lambda: factory(**parameters)
+        )
+
+
+_SHOWN = 5  # refuted and undecided proposals that are printed
 
 
 def _show(found: Discovery) -> None:
     console = output()
-    if not found.found:
-        console.print(styled((f"{found.env}: no symmetry found", "bold")), soft_wrap=True)
+    held = [entry for entry in found.found if entry.verdict == "holds"]
+    if held:
+        sizes = " and ".join("infinitely many" if entry.order is None else str(entry.order) for entry in held)
+        console.print(styled((f"{found.env}: a symmetry with {sizes} elements", "bold")), soft_wrap=True)
+    elif found.found:
+        console.print(styled((f"{found.env}: nothing proved, and {len(found.found)} not refuted", "bold")))
     else:
-        console.print(styled((f"{found.env}: a group of order {found.order}", "bold")), soft_wrap=True)
-    for entry in found.found + found.refuted:
-        console.print(f"{entry.verdict}, of order {entry.proposal.order}", soft_wrap=True)
-        console.print(f"  observation: {entry.proposal.observation}", soft_wrap=True)
-        console.print(f"  action: {entry.proposal.action}", soft_wrap=True)
-        parts = ", ".join(f"{name} {part['verdict']}" for name, part in entry.components.items())
-        if parts:
-            console.print(f"  {parts}", soft_wrap=True)
-        if entry.why:
-            console.print(f"  {entry.why}", soft_wrap=True)
-    console.print(f"looked for: {found.tried}, from {found.transitions} transitions", soft_wrap=True)
+        console.print(styled((f"{found.env}: no symmetry found", "bold")), soft_wrap=True)
+    for entry in found.found:
+        _show_entry(entry)
+    for title, entries in (("refuted", found.refuted), ("not decided", found.undecided)):
+        if entries:
+            console.print(styled((f"{title}: {len(entries)}", "bold")))
+        for entry in entries[:_SHOWN]:
+            _show_entry(entry)
+        if len(entries) > _SHOWN:
+            console.print(f"  … and {len(entries) - _SHOWN} more (--json lists them)")
+    spent = found.budget
+    limit = f" of {spent.limit:g}" if spent.limit else ""
+    left = f", {spent.unchecked} proposals unchecked" if spent.unchecked else ""
+    console.print(
+        f"looked for: {found.tried}; {spent.transitions} transitions, {sum(spent.proposals.values())} proposals, "
+        f"{spent.checks} checks in {spent.seconds:.1f}{limit} seconds of the processor after the data{left}",
+        soft_wrap=True,
+        markup=False,
+    )
+
+
+def _show_entry(entry: Found) -> None:
+    console = output()
+    size = "infinitely many elements" if entry.order is None else f"order {entry.order}"
+    near = f" nearly, up to {entry.eps:.2g}" if entry.nearly and entry.eps is not None else ""
+    only = " (the dynamics hold)" if entry.only_dynamics else ""
+    how = ", in distribution only" if entry.evidence == "statistics" else ""
+    console.print(f"{entry.verdict}{near}{only}: {entry.group}, {size}{how}", soft_wrap=True, markup=False)
+    for observation, action in entry.generators:
+        console.print(f"  observation: {observation}", soft_wrap=True, markup=False)
+        console.print(f"  action: {action}", soft_wrap=True, markup=False)
+    parts = ", ".join(f"{name} {part['verdict']}" for name, part in entry.components.items())
+    if parts:
+        console.print(f"  {parts}", soft_wrap=True)
+    if entry.why:
+        console.print(f"  {entry.why}", soft_wrap=True, markup=False)

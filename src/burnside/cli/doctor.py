@@ -16,11 +16,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
+
+from packaging.requirements import Requirement as Declared
+from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion
 
 from burnside.cli.console import output, print_json, styled, table
 from burnside.cli.tools import chromium, compiler, python_headers
@@ -64,12 +68,12 @@ class Requirement:
 
 @dataclass(frozen=True)
 class Doctor:
-    """Say what is installed, which extras are missing and the command that gets them, threads, device and BLAS."""
+    """Show what is installed, which extras are missing and how to install them, and threads, device and BLAS."""
 
     json: bool = False
     """Print one JSON object."""
     need: tuple[str, ...] = ()
-    """Extras that must be there, such as learn or robot: exit code 1 if one is not."""
+    """Extras that must be installed, such as learn or robot: exit code 1 if one is missing."""
 
     def run(self) -> int:
         """Run the command: 1 if something that is needed, or installed, is broken."""
@@ -123,40 +127,22 @@ def requirements() -> list[Requirement]:
     """What the installed package declares, extras included."""
     found = []
     for line in importlib.metadata.requires("burnside") or []:
-        head, _, marker = line.partition(";")
-        match = re.match(r"\s*([A-Za-z0-9._-]+)(\[[^]]*\])?\s*\(?([^)]*)\)?", head)
-        extra = re.search(r"extra\s*==\s*['\"]([^'\"]+)", marker)
-        if match:
-            found.append(Requirement(match[1], match[3].replace(" ", ""), extra[1] if extra else ""))
+        wanted = Declared(line)
+        extra = re.search(r"extra\s*==\s*['\"]([^'\"]+)", str(wanted.marker))
+        found.append(Requirement(wanted.name, str(wanted.specifier), extra[1] if extra else ""))
     return found
 
 
 def satisfies(version: str, bounds: str) -> bool:
-    """Whether a version is within bounds such as ``>=1.0,<2``; only numbers are compared.
+    """Whether a version is within bounds such as ``>=1.0,<2``; what is installed before its release counts too.
 
     >>> satisfies("1.26.4", ">=1.26,<2"), satisfies("2.0", ">=1.26,<2"), satisfies("1.5.2", "==1.5.2")
     (True, False, True)
     """
-
-    def numbers(text: str) -> tuple[int, ...]:
-        found = [int(n) for n in re.findall(r"\d+", text.split("+")[0])]
-        while found and found[-1] == 0:
-            found.pop()
-        return tuple(found)
-
-    compare: dict[str, Callable[[Any, Any], bool]] = {
-        ">=": lambda a, b: a >= b,
-        "==": lambda a, b: a == b,
-        "<=": lambda a, b: a <= b,
-        "!=": lambda a, b: a != b,
-        "<": lambda a, b: a < b,
-        ">": lambda a, b: a > b,
-    }
-    for bound in filter(None, bounds.split(",")):
-        match = re.match(r"(>=|==|<=|!=|<|>)(.+)", bound)
-        if match and not compare[match[1]](numbers(version), numbers(match[2])):
-            return False
-    return True
+    try:
+        return SpecifierSet(bounds).contains(version, prereleases=True)
+    except InvalidVersion:
+        return False
 
 
 def _machine() -> list[Finding]:

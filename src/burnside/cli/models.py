@@ -8,19 +8,45 @@ import importlib.util
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import tyro
 
 from burnside.cli.console import progress
 from burnside.errors import BurnsideError, InvalidParameter, MissingExtra, UnknownName
 from burnside.mdp import GraphMDP, Symmetry, TabularMDP, VertexSymmetry, discover, zoo
-from burnside.mdp.zoo.catalogue import MODELS
+from burnside.mdp.zoo.catalogue import MODELS, check_parameters
+from burnside.theory.audit import Auditable
 
-__all__ = ["ModelOptions", "SymmetryOptions", "call_theirs", "load_object", "make_env", "parse_parameters"]
+__all__ = [
+    "OTHERS",
+    "Model",
+    "ModelOptions",
+    "SymmetryOptions",
+    "call_theirs",
+    "load_object",
+    "make_env",
+    "parse_parameters",
+]
+
+
+#: A model of any kind; they have a name and declared symmetries, and ``burnside.audit`` takes them.
+Model = TabularMDP | GraphMDP | Auditable
+
+
+def _cube(**parameters: Any) -> Auditable:
+    from burnside.cli.cube import CubeModel  # it loads what the other models do not need
+
+    accepted = get_type_hints(CubeModel.__init__)
+    check_parameters("cube", {name: hint for name, hint in accepted.items() if name != "return"}, parameters)
+    return CubeModel(**parameters)
+
+
+#: Named models that are neither a table nor a graph, by name.
+OTHERS: dict[str, Callable[..., Auditable]] = {"cube": _cube}
 
 
 @dataclass(frozen=True)
@@ -30,29 +56,37 @@ class ModelOptions:
     model: Annotated[str, tyro.conf.Positional]
     """A name of the zoo (see 'burnside zoo'), module:factory, a .json or .npz file, or a Gymnasium toy-text id."""
     n: int | None = None
-    """Size of the model, where it has one."""
+    """Size of the model, if it has one."""
     d: int | None = None
-    """Dimensions of the model, where it has them."""
+    """Number of dimensions of the model, if it can be chosen."""
     horizon: int | None = None
-    """Horizon H; default the model's own."""
+    """Horizon H; default: the model's own."""
     param: tuple[str, ...] = ()
     """Further parameters of the model, as name=value; for a Gymnasium id, arguments of its constructor."""
     terminal_actions: bool = False
-    """Gymnasium ids only: count the actions that the table lists for terminal states, where none is ever taken."""
+    """Gymnasium ids only: count the actions that the table lists for terminal states, although none is ever taken."""
 
     def load_model(self) -> TabularMDP | GraphMDP:
-        """The model that the options name."""
+        """The model that the options name, for commands that need a table or a graph."""
+        model = self.load()
+        if not isinstance(model, TabularMDP | GraphMDP):
+            raise InvalidParameter(f"{model.name} is too large for a table: 'burnside audit {self.model}' can count it")
+        return model
+
+    def load(self) -> Model:
+        """The model that the options name, of any kind."""
         sizes = {key: value for key, value in (("n", self.n), ("d", self.d)) if value is not None}
         parameters = sizes | self.parameters()
         if self.terminal_actions and not self._is_gymnasium_id:
             raise InvalidParameter(
                 "--terminal-actions is for Gymnasium ids: other models have in terminal states the actions they list"
             )
-        if self.model in MODELS:
+        if self.model in MODELS or self.model in OTHERS:
             if self.horizon is not None:
                 parameters["horizon"] = self.horizon
             with progress(f"building {self.model}"):
-                return zoo.make(self.model, **parameters)
+                make = OTHERS.get(self.model)
+                return zoo.make(self.model, **parameters) if make is None else make(**parameters)
         if Path(self.model).suffix.lower() in (".json", ".npz"):
             return self._with_horizon(TabularMDP.from_file(self.model), parameters)
         if ":" in self.model:
@@ -74,9 +108,7 @@ class ModelOptions:
             name = f"{self.model}({given})" if given else self.model
             env = make_env(self.model, parameters)
             return TabularMDP.from_gym(env, self.horizon, name=name, terminal_actions=self.terminal_actions)
-        if self.model == "cube":
-            raise InvalidParameter("the cube is too large for a table: 'burnside audit cube' counts it by depth")
-        raise UnknownName("model", self.model, zoo.names())
+        raise UnknownName("model", self.model, [*zoo.names(), *OTHERS])
 
     @property
     def _is_gymnasium_id(self) -> bool:
@@ -86,8 +118,8 @@ class ModelOptions:
     def parameters(self) -> dict[str, Any]:
         """What ``--param`` gives; a name that has an option of its own may be given by one of the two only."""
         found = parse_parameters(self.param)
-        for name in ("n", "d", "horizon", "goal"):
-            option = getattr(self, name, None)  # the goal is an option of the audit only
+        for name in ("n", "d", "horizon", "depth", "goal"):
+            option = getattr(self, name, None)  # depth and goal are options of the audit only
             if name in found and option is not None:
                 raise InvalidParameter(
                     f"{name} is given twice, as --{name} {option} and as --param {name}={found[name]}: give it once"
@@ -109,11 +141,13 @@ class SymmetryOptions(ModelOptions):
     """Which model and which symmetry."""
 
     symmetry: str | None = field(default=None)
-    """A declared symmetry of the model, 'discover', or module:obj; default the declared one, else 'discover'."""
+    """A declared symmetry of the model, 'discover', or module:obj; default: the first declared one, or 'discover'."""
 
-    def load_symmetry(self, model: TabularMDP | GraphMDP) -> Symmetry | VertexSymmetry:
+    def load_symmetry(self, model: Model) -> Any:
         """The symmetry that the options name."""
         name = self.symmetry
+        if not isinstance(model, TabularMDP | GraphMDP):
+            return model.symmetry(name)
         if name is None and not model.symmetries and isinstance(model, TabularMDP):
             name = "discover"
         if name == "discover":

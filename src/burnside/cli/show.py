@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import singledispatch
 from pathlib import Path
+from typing import Any
 
 from burnside.cli.console import output, print_json, progress, styled
 from burnside.cli.models import SymmetryOptions
@@ -11,7 +13,7 @@ from burnside.errors import InvalidParameter
 from burnside.mdp import Symmetry, TabularMDP, quotient
 from burnside.report.graphs import draw
 
-__all__ = ["Show"]
+__all__ = ["Show", "draw_orbits"]
 
 
 @dataclass(frozen=True)
@@ -32,21 +34,33 @@ class Show(SymmetryOptions):
 
     def run(self) -> int:
         """Run the command."""
-        if self.model == "cube":
-            from burnside.cli.cube import show_cube  # it loads what the other models do not need
-
-            return show_cube(self)
-        if self.moves is not None:
-            raise InvalidParameter("--moves is for the cube: other models have no turns")
-        model = self.load_model()
+        model = self.load()
         symmetry = self.load_symmetry(model)
-        if not isinstance(model, TabularMDP) or not isinstance(symmetry, Symmetry):
-            raise InvalidParameter(f"{model.name} is too large to draw: make it smaller, e.g. with --n 5")
         with progress(f"drawing {model.name}"):
-            reduced = quotient(model, symmetry)
-            path = draw(model, reduced, self.out, symmetry_name=symmetry.name, max_states=self.max_states)
+            title, content = draw_orbits(model, symmetry, self)
         if self.json:
-            print_json({"path": str(path), "states": model.n_states, "quotient_states": reduced.mdp.n_states})
+            print_json({"path": str(self.out)} | content)
         else:
-            output().print(styled(f"{model.name} under {symmetry.name}: {path}"), soft_wrap=True)
+            output().print(styled(f"{title}: {self.out}"), soft_wrap=True)
         return 0
+
+
+@singledispatch
+def draw_orbits(model: Any, symmetry: Any, command: Show) -> tuple[str, dict[str, Any]]:
+    """Write the picture that the command asks for; its title, and what its JSON says.
+
+    A kind of model that is not a table registers how it is drawn.
+    """
+    raise InvalidParameter(f"{model.name} is too large to draw: make it smaller, e.g. with --n 5")
+
+
+@draw_orbits.register
+def _(model: TabularMDP, symmetry: Any, command: Show) -> tuple[str, dict[str, Any]]:
+    if command.moves is not None:
+        raise InvalidParameter("--moves is for the cube: other models have no turns")
+    if not isinstance(symmetry, Symmetry):
+        raise InvalidParameter(f"{symmetry.name} is a symmetry of a graph: a table needs a Symmetry")
+    reduced = quotient(model, symmetry)
+    draw(model, reduced, command.out, symmetry_name=symmetry.name, max_states=command.max_states)
+    sizes = {"states": model.n_states, "quotient_states": reduced.mdp.n_states}
+    return f"{model.name} under {symmetry.name}", sizes

@@ -1,7 +1,9 @@
-"""``burnside solve``: solve a cube with a network, or the 2-cube with its exact table."""
+"""``burnside solve``: solve cubes with a policy or a value network, or the 2-cube with its exact table."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -10,11 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from burnside.cli.console import output, print_json, progress
+from burnside.envs.cube.placements import placements
 from burnside.errors import InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:
     from burnside._types import AnyArray
+    from burnside.agents.cube_walks import CubePolicy
     from burnside.envs.cube import CubeSpec
+    from burnside.search import AStarConfig, BeamConfig
     from burnside.search.puzzle import Heuristic
     from burnside.search.result import SearchResult
 
@@ -23,9 +28,9 @@ __all__ = ["Solve"]
 
 @dataclass(frozen=True)
 class Solve:
-    """Solve a cube: one scrambled by turns, given by its stickers, or scrambled at random.
+    """Solve a cube: one scrambled by turns, given by its stickers, or scrambled at random; or many of the latter.
 
-    The exit code is 0 if it is solved and 1 if it is not; then the best partial result is printed.
+    The exit code is 0 if all are solved and 1 if not; of a single one the best partial result is then printed.
     """
 
     moves: Annotated[str | None, tyro.conf.Positional] = None
@@ -36,16 +41,20 @@ class Solve:
     """The cube to solve, as letters U F L D B R, face by face in that order."""
     scramble: int | None = None
     """Scramble at random with this many turns."""
+    count: int | None = None
+    """Solve this many random scrambles and print how many were solved, their mean length and the processor time."""
     seed: int = 0
-    """Seed of the random scramble."""
+    """Seed of the random scrambles."""
     slices: bool = False
     """Inner layers turn too."""
     network: Path | None = None
-    """File of a value network; default the one that is shipped, and for --n 2 without one the exact table."""
+    """File of a policy or of a value network; default the shipped one, for --n 2 without one the exact table."""
     table: bool = False
     """For --n 2: the exact table as the heuristic, whatever networks there are."""
-    method: Literal["astar", "beam", "greedy"] = "astar"
-    """How to search."""
+    method: Literal["policy", "astar", "beam", "greedy"] | None = None
+    """policy: a beam over what a policy proposes; the others need a value network. Default: policy if there is one."""
+    effort: int = 0
+    """Policy: each more doubles the width and the time, for shorter solutions; from 1 on the inverse is solved too."""
     weight: float = 0.6
     """A*: λ in f = λ·g + h."""
     batch: int = 1000
@@ -53,11 +62,13 @@ class Solve:
     cap: int = 1_000_000
     """A*: children made before it gives up."""
     width: int = 1024
-    """Beam: states kept in a layer."""
-    depth: int = 40
-    """Beam and greedy: moves after which they give up."""
+    """Policy and beam: states kept in a layer."""
+    depth: int | None = None
+    """Policy, beam and greedy: moves after which they give up; default 60 for a policy, otherwise 40."""
+    endgame: int | None = None
+    """Policy: the last turns are looked up in a table of this depth; default 7 with 12 turns. 8 takes 2 s and 70 MB."""
     threads: int | None = None
-    """Threads of the network; default those torch takes."""
+    """Threads of the network; default 1 for a policy, otherwise those torch takes."""
     show: bool = False
     """Draw the cube before and after every move of the solution."""
     json: bool = False
@@ -65,16 +76,133 @@ class Solve:
 
     def run(self) -> int:
         """Run the command: 0 if solved, 1 if not."""
+        if self.count is not None:
+            return self._many(self.count)
         spec, state, made_by = self._cube()
-        heuristic, canonical, name = self._heuristic(spec)
-        with progress(f"searching by {self.method}"):
-            found, how = self._search(spec, state, heuristic, canonical)
+        method, search, name = self._searcher(spec)
+        with progress(f"searching by {method}"):
+            found, how = search(state)
         if self.json:
-            about = {"n": spec.n, "scramble": made_by, "method": self.method, "heuristic": name}
+            about = {"n": spec.n, "scramble": made_by, "method": method, "heuristic": name}
             print_json(found.to_dict() | about)
         else:
             self._print(spec, state, found, how, name, made_by)
         return 0 if found.solved else 1
+
+    def _many(self, count: int) -> int:
+        """Solve random cubes, replay every solution, and say how it went; 0 if all are solved."""
+        import time
+
+        import numpy as np
+
+        from burnside.envs.cube import apply_moves, scramble
+        from burnside.envs.cube.core import is_solved
+
+        if count < 1 or self.scramble is None or self.show:
+            raise InvalidParameter("--count needs --scramble NUMBER and at least 1 cube, and draws none of them")
+        began = time.process_time()
+        spec, _, _ = self._cube()
+        method, search, name = self._searcher(spec)
+        lengths, failed = [], []
+        with progress(f"solving {count} cubes by {method}") as update:
+            for k in range(count):
+                (state,), (turns,) = scramble(spec, self.seed, np.array(self.scramble), k)
+                found, how = search(state)
+                if found.solved and bool(is_solved(spec, apply_moves(spec, state, list(found.moves)))):
+                    lengths.append(len(found.moves))
+                else:
+                    failed.append(spec.format(turns))
+                note = f"{len(lengths)} solved" + (f", {np.mean(lengths):.1f} turns on average" if lengths else "")
+                update(k + 1, count, note)
+        seconds = time.process_time() - began
+        mean = float(np.mean(lengths)) if lengths else None
+        about: dict[str, Any] = {
+            "cubes": count,
+            "solved": len(lengths),
+            "mean_length": mean,
+            "cpu_seconds": seconds,
+            "mean_cpu_seconds": seconds / count,
+            "shortest": min(lengths, default=None),
+            "longest": max(lengths, default=None),
+            "n": spec.n,
+            "seed": self.seed,
+            "method": how,
+            "heuristic": name,
+            "failed": failed,
+        }
+        if self.json:
+            print_json(about)
+        else:
+            console = output()
+            console.print(f"solved: {len(lengths)} of {count} cubes, each solution replayed", soft_wrap=True)
+            if lengths:
+                low, high = about["shortest"], about["longest"]
+                console.print(f"length: {mean:.2f} quarter turns on average, {low} to {high}", soft_wrap=True)
+            console.print(f"processor time: {seconds / count:.3f} s per cube, {seconds:.1f} s in all", soft_wrap=True)
+            console.print(f"found by: {how} with the heuristic: {name}", soft_wrap=True)
+            for each in failed[:5]:
+                console.print(f"not solved: {each}", soft_wrap=True)
+        return 0 if len(lengths) == count else 1
+
+    def _searcher(self, spec: CubeSpec) -> tuple[str, Callable[[AnyArray], tuple[SearchResult, str]], str]:
+        """The method, the search itself, and what the network is called."""
+        from burnside.search import AStarConfig, BeamConfig
+        from burnside.search.endgame import usual_depth
+        from burnside.search.solver import SolverConfig, solve_cube
+
+        # what is wrong is said whatever the method is
+        first = AStarConfig(weight=self.weight, batch=self.batch, cap=self.cap)
+        second = BeamConfig(width=self.width, depth=40 if self.depth is None else self.depth)
+        settings = SolverConfig(
+            self.width, self.effort, depth=60 if self.depth is None else self.depth, table=self.endgame
+        )
+        policy = self._policy(spec)
+        if policy is None:
+            heuristic, canonical, name = self._heuristic(spec)
+            method = self.method or "astar"
+            return method, lambda state: _search(spec, state, method, heuristic, canonical, first, second), name
+        network, name = policy
+        table = usual_depth(network.world) if self.endgame is None else self.endgame
+        how = f"policy beam (width {settings.width << settings.effort}, endgame table of depth {table})"
+        return "policy", lambda state: (solve_cube(network, state, settings), how), name
+
+    def _policy(self, spec: CubeSpec) -> tuple[CubePolicy, str] | None:
+        """The policy that is to be used, if any, and its name."""
+        shipped = files("burnside") / "data" / _policy_file(spec)
+        given = self.network is not None and _holds_policy(self.network)
+        if (
+            self.method not in (None, "policy")
+            or self.table
+            or not (given or (self.network is None and shipped.is_file()))
+        ):
+            if self.method == "policy":
+                raise InvalidParameter(
+                    f"{self.network} holds no policy: leave --method away"
+                    if self.network is not None
+                    else f"no policy is shipped for this cube (n={spec.n}): train one and give its file with --network"
+                )
+            if given:
+                raise InvalidParameter(f"{self.network} holds a policy, which only --method policy can use")
+            return None
+        torch = _torch()
+        from burnside.agents.cube_walks import load_policy
+
+        torch.set_num_threads(self._threads() or 1)
+        with as_file(shipped) if self.network is None else nullcontext(self.network) as path:
+            policy = load_policy(path)
+        ours = placements(spec).spec
+        if (policy.spec.n, policy.spec.turns) != (ours.n, ours.turns):
+            raise InvalidParameter(
+                f"the network {Path(path).name} was trained for n={policy.spec.n} with {policy.spec.turns} turns, "
+                f"not for n={spec.n} with {spec.turns} turns"
+            )
+        name = f"shipped {shipped.name}" if self.network is None else self.network.name
+        return policy, f"{name}, arm {policy.arm}"
+
+    def _threads(self) -> int | None:
+        if self.threads is not None and self.threads < 1:
+            raise InvalidParameter(f"--threads must be at least 1, got {self.threads}")
+        return self.threads
 
     def _cube(self) -> tuple[CubeSpec, AnyArray, str | None]:
         """The cube, its state, and the turns that made it if they are known."""
@@ -116,17 +244,13 @@ class Solve:
                 f"no network is shipped for n={spec.n}{' with slice turns' if spec.slices else ''}: "
                 "train one and give its file with --network"
             )
-        try:
-            import torch
-        except ImportError:
-            raise MissingExtra("torch", "learn") from None
+        torch = _torch()
         from burnside.agents.cube_values import load_network
         from burnside.envs.cube import CubeSpec
 
-        if self.threads is not None:
-            if self.threads < 1:
-                raise InvalidParameter(f"--threads must be at least 1, got {self.threads}")
-            torch.set_num_threads(self.threads)
+        threads = self._threads()
+        if threads is not None:
+            torch.set_num_threads(threads)
         if self.network is not None:
             value = load_network(self.network, spec)
             name = self.network.name
@@ -138,20 +262,6 @@ class Solve:
                 small = value.value_fn
                 return lambda states: small(states[..., spec.essential]), None, f"{name}, arm {value.arm}"
         return value.value_fn, value.canonicalizer, f"{name}, arm {value.arm}"
-
-    def _search(self, spec: CubeSpec, state: AnyArray, heuristic: Any, canonical: Any) -> tuple[SearchResult, str]:
-        """The result, and the method in words."""
-        from burnside.search import AStarConfig, BeamConfig, CubePuzzle, astar, beam, greedy
-
-        puzzle = CubePuzzle(spec)
-        if self.method == "astar":
-            settings = AStarConfig(weight=self.weight, batch=self.batch, cap=self.cap)
-            found = astar(puzzle, state, heuristic, settings, canonical=canonical)
-            return found, f"A* (weight {self.weight:g}, batch {self.batch}, cap {self.cap})"
-        if self.method == "beam":
-            wide = BeamConfig(width=self.width, depth=self.depth)
-            return beam(puzzle, state, heuristic, wide, canonical=canonical)[0], f"beam search (width {self.width})"
-        return greedy(puzzle, state, heuristic, depth=self.depth)[0], "greedy descent"
 
     def _print(
         self, spec: CubeSpec, state: AnyArray, found: SearchResult, how: str, name: str, made_by: str | None
@@ -183,6 +293,48 @@ class Solve:
         line(f"work: {found.generated} nodes in {found.seconds_total:.2f} s, {share:.0f} % of it in the heuristic")
         if self.show:
             _replay(spec, state, found.moves if found.solved else found.partial.moves if found.partial else ())
+
+
+def _search(
+    spec: CubeSpec,
+    state: AnyArray,
+    method: str,
+    heuristic: Any,
+    canonical: Any,
+    first: AStarConfig,
+    second: BeamConfig,
+) -> tuple[SearchResult, str]:
+    """The result with a value network, and the method in words."""
+    from burnside.search import CubePuzzle, astar, beam, greedy
+
+    puzzle = CubePuzzle(spec)
+    if method == "astar":
+        found = astar(puzzle, state, heuristic, first, canonical=canonical)
+        return found, f"A* (weight {first.weight:g}, batch {first.batch}, cap {first.cap})"
+    if method == "beam":
+        return beam(puzzle, state, heuristic, second, canonical=canonical)[0], f"beam search (width {second.width})"
+    return greedy(puzzle, state, heuristic, depth=second.depth)[0], "greedy descent"
+
+
+def _policy_file(spec: CubeSpec) -> str:
+    """The file of the policy that is shipped for a cube, if there is one: with outer turns all from 3 on have one."""
+    return f"cube{spec.n}-slices-policy.safetensors" if spec.slices else f"cube{min(spec.n, 3)}-policy.safetensors"
+
+
+def _holds_policy(path: Path) -> bool:
+    """Whether a file holds a policy; whatever else is wrong with it is found when it is loaded."""
+    _torch()
+    from burnside.nn.tensors import open_tensors
+
+    return open_tensors(path).about.get("format", "").startswith("burnside-cube-walks")
+
+
+def _torch() -> Any:
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtra("torch", "learn") from None
+    return torch
 
 
 def _replay(spec: CubeSpec, state: AnyArray, moves: tuple[int, ...]) -> None:

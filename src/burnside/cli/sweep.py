@@ -46,13 +46,13 @@ class Sweep:
     preset: PresetName = "laptop"
     """How much to run: smoke (seconds), laptop (minutes), study (hours), paper (the paper's full scale)."""
     engine: EngineName = "local"
-    """Where: processes of this machine, a Ray cluster, or Slurm."""
+    """Where cells run: processes on this machine, a Ray cluster, or Slurm."""
     device: DeviceName = "auto"
-    """auto takes CUDA if there is one."""
+    """Where networks run; auto uses CUDA if it is available."""
     workers: int = 2
     """Cells that run at the same time; 0: in this process, one after the other."""
     threads: int = 1
-    """Threads of one cell."""
+    """Threads per cell."""
     runs: Path | None = None
     """Folder of the run; default runs/EXPERIMENT/PRESET."""
     track: bool = False

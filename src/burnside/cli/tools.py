@@ -48,7 +48,7 @@ def compiler() -> str | None:
 
 
 def compiler_trouble(where: str) -> str:
-    """Why this compiler is of no use, found by compiling and running a program; "" if it is."""
+    """Why this compiler does not work, found by compiling and running a program; "" if it is."""
     with tempfile.TemporaryDirectory() as folder:
         source, program = Path(folder, "test.c"), Path(folder, "test")
         source.write_text('#include <stdio.h>\nint main(void) { return printf("works") == 5 ? 0 : 1; }\n')

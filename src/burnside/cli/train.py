@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
@@ -12,64 +12,130 @@ from burnside.cli.console import output, progress, styled
 from burnside.cli.train_robot import TrainRobot
 from burnside.errors import InvalidParameter
 
+if TYPE_CHECKING:
+    from burnside.agents.cube_values import CubeValue, DaviConfig
+    from burnside.envs.cube import CubeSpec
+
 __all__ = ["Train"]
 
 
 @dataclass(frozen=True)
 class TrainCube:
-    """Train a value network for a cube, by value iteration or on exact distances; a stopped run resumes."""
+    """Train a network for a cube; a stopped run resumes. Without options it makes the policy that is shipped again.
 
-    out: Annotated[Path, tyro.conf.Positional]
-    """File of the network, such as cube3.safetensors."""
+    A policy learns from random walks which turn was the last one. A value network learns distances, by value iteration
+    or from exact ones.
+    """
+
+    out: Annotated[Path, tyro.conf.Positional] = Path("cube3-policy.safetensors")
+    """File of the network."""
     n: int = 3
-    """Size of the cube; 12 outer turns."""
-    arm: Literal["baseline", "position", "conjugation", "augment", "equivariant"] = "conjugation"
-    """What is done with the symmetry."""
-    method: Literal["davi", "exact"] = "davi"
-    """davi: value iteration. exact: regression on exact distances, which are known for n = 2."""
-    states: int = 4_000_000
-    """States of value iteration, or exact labels."""
+    """Size of the cube."""
+    slices: bool = False
+    """Inner layers turn too (walks only)."""
+    method: Literal["walks", "davi", "exact"] = "walks"
+    """walks: a policy. davi: value iteration. exact: regression on exact distances, which are known for n = 2."""
+    arm: Literal["baseline", "position", "conjugation", "augment", "equivariant"] | None = None
+    """What is done with the symmetry; default equivariant for a policy, otherwise conjugation."""
+    states: int | None = None
+    """Walks, states of value iteration, or exact labels; default what was shipped, otherwise 4 million."""
     round: int = 50_000
     """States of value iteration between copies of the target network."""
-    walk: int = 14
-    """Longest walk from the solved cube in training."""
-    hidden: tuple[int, int] = (512, 256)
-    """Widths of the first two layers."""
-    blocks: int = 2
-    """Residual blocks."""
-    batch: int = 1_000
-    """States in an update."""
+    walk: int | None = None
+    """Longest walk from the solved cube; default 26 for a policy, otherwise 14."""
+    hidden: tuple[int, int] | None = None
+    """Widths of the first two layers; default what was shipped, otherwise 512 256."""
+    blocks: int | None = None
+    """Residual blocks; default 1 for a policy, otherwise 2."""
+    batch: int | None = None
+    """States in an update; default 1024 for a policy, otherwise 1000."""
+    sides: int | None = None
+    """Policy: 2 also learns the last turn of the inverse, for a search from both sides; default 2 where that can be."""
+    rate: float | None = None
+    """Learning rate of Adam; default 6e-3 for a policy, otherwise 1e-3."""
     updates: int = 6_000
     """Updates of the regression on exact distances."""
     seed: int = 0
     """Seed of everything."""
-    threads: int = 2
-    """Threads."""
+    threads: int | None = None
+    """Threads; default 1 for a policy, otherwise 2."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    """auto takes CUDA if there is one."""
+    """auto takes CUDA if there is one; policies are trained on the CPU."""
 
     def run(self) -> int:
         """Run the command."""
         import torch
 
-        from burnside.agents.cube_values import DaviConfig, value_error
         from burnside.envs.cube import CubeSpec
 
         if self.out.suffix != ".safetensors":
             raise InvalidParameter(f"{self.out} must end with .safetensors: that is how networks are kept")
-        for name in ("states", "threads", "batch", "updates"):
-            if getattr(self, name) < 1:
-                raise InvalidParameter(f"--{name} is {getattr(self, name)}: give at least 1")
-        torch.set_num_threads(self.threads)
-        spec = CubeSpec(self.n)
+        for name in ("states", "threads", "batch", "updates", "walk"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InvalidParameter(f"--{name} is {value}: give at least 1")
+        torch.set_num_threads(self.threads or (1 if self.method == "walks" else 2))
+        if self.method == "walks":
+            return self._walks(CubeSpec(self.n, "slices" if self.slices else "outer"))
+        if self.slices or self.sides is not None:
+            raise InvalidParameter(f"--slices and --sides are for --method walks, not {self.method}")
+        return self._values(CubeSpec(self.n))
+
+    def _walks(self, spec: CubeSpec) -> int:
+        """A policy."""
+        from burnside.agents.common.members import Member
+        from burnside.agents.common.training import train
+        from burnside.agents.cube_walks import WalkConfig, WalkRun
+        from burnside.envs.cube.placements import placements
+
+        if self.device == "cuda":
+            raise InvalidParameter("a policy is trained on the CPU, where its first layer is compiled: leave --device")
+        world = placements(spec)
+        arm = self.arm or "equivariant"
+        both = world.has_inverse and len(world.goals) == 1 and arm in ("baseline", "equivariant")
+        given = {
+            "hidden": self.hidden,
+            "blocks": self.blocks,
+            "batch": self.batch,
+            "walk": self.walk,
+            "learning_rate": self.rate,
+            "sides": self.sides if self.sides is not None or both else 1,
+        }
+        changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        config = WalkConfig.preset("shipped", **changes)
+        if self.states is not None:
+            config = replace(config, states=max(1, round(self.states / config.batch)) * config.batch)
+        elif config.states % config.batch:
+            config = replace(config, states=config.states // config.batch * config.batch)
+        run = WalkRun(config, world.spec, Member(self.seed, arm))
+        with progress(f"learning from {config.states} walks") as update:
+            train(
+                [run],
+                steps=config.states,
+                checkpoint=self.out.with_suffix(".checkpoints"),
+                every=50,
+                progress=lambda found: update(found.states, config.states, f"loss {found.loss:.3f}"),
+                threads=1,
+            )
+        run.network().save(self.out)
+        said = f"{self.out}: {run.net.weights} weights, cross-entropy {run.loss:.3f} after {run.states} walks"
+        output().print(styled(said), soft_wrap=True)
+        return 0
+
+    def _values(self, spec: CubeSpec) -> int:
+        """A value network."""
+        from burnside.agents.cube_values import DaviConfig, value_error
+
+        states, batch = self.states or 4_000_000, self.batch or 1_000
         config = DaviConfig(
-            hidden=self.hidden,
-            blocks=self.blocks,
-            batch=self.batch,
-            states=self.states,
+            hidden=self.hidden or (512, 256),
+            blocks=2 if self.blocks is None else self.blocks,
+            batch=batch,
+            states=states,
             states_per_round=self.round,
-            back_max=self.walk,
-            decay=0.1 ** (self.batch / self.states),  # to a tenth over the run
+            back_max=self.walk or 14,
+            learning_rate=1e-3 if self.rate is None else self.rate,
+            decay=0.1 ** (batch / states),  # to a tenth over the run
         )
         network = self._davi(config, spec) if self.method == "davi" else self._exact(config, spec)
         network.save(self.out)
@@ -79,7 +145,7 @@ class TrainCube:
         output().print(styled(said), soft_wrap=True)
         return 0
 
-    def _davi(self, config: Any, spec: Any) -> Any:
+    def _davi(self, config: DaviConfig, spec: CubeSpec) -> CubeValue:
         from burnside.agents.common.devices import choose_device
         from burnside.agents.common.members import Member
         from burnside.agents.common.training import train
@@ -91,20 +157,20 @@ class TrainCube:
                 update(found.states, config.states, f"loss {found.last_loss:.3f}, target {found.copies}")
 
             place, device = self.out.with_suffix(".checkpoints"), choose_device(self.device)
-            run = DaviRun(config, spec, Member(self.seed, self.arm), device=device)
+            run = DaviRun(config, spec, Member(self.seed, self.arm or "conjugation"), device=device)
             train([run], steps=config.states, checkpoint=place, every=5, progress=report, threads=1)
         return run.network()
 
-    def _exact(self, config: Any, spec: Any) -> Any:
+    def _exact(self, config: DaviConfig, spec: CubeSpec) -> CubeValue:
         from burnside.agents.cube_values import exact_labels, fit_values
 
-        states, labels = exact_labels(spec, self.states, self.seed)
+        states, labels = exact_labels(spec, config.states, self.seed)
         with progress(f"fitting in {self.updates} updates") as update:
             return fit_values(
                 states,
                 labels,
                 spec,
-                self.arm,
+                self.arm or "conjugation",
                 updates=self.updates,
                 config=config,
                 seed=self.seed,

@@ -29,14 +29,16 @@ class TrainRobot:
     imitated.safetensors, finetuned.safetensors and a JSON file on each; burnside table robot --runs FOLDER reads it.
     """
 
-    task: Literal["stack-three", "nut-assembly"] = "stack-three"
+    task: Literal["stack-two", "stack-three", "nut-assembly"] = "stack-three"
     """Which task."""
     stage: Literal["imitate", "finetune"] = "imitate"
     """imitate: learn from demonstrations. finetune: improve the policy that imitation left in the folder, with PPO."""
     arm: Annotated[
-        Literal["world", "base", "azimuth", "relative", "upright", "gripper"], tyro.conf.arg(aliases=["--frame"])
+        Literal["world", "base", "azimuth", "relative", "upright", "gripper", "augmented"],
+        tyro.conf.arg(aliases=["--frame"]),
     ] = "gripper"
-    """Frame of observations and actions: the world's, the base's (a control), or the hand's, wholly or in part."""
+    """Frame of observations and actions: the world's, the base's, or the hand's, wholly or in part; augmented is the
+    world's with every demonstration under many motions of the cell."""
     preset: PresetName = "laptop"
     """How much: smoke (seconds), laptop (minutes), study (what the study runs), paper (the paper's full scale)."""
     demos: Path | None = None
@@ -45,6 +47,15 @@ class TrainRobot:
     """Folder; default runs/train/TASK-ARM."""
     observation: Literal["state", "cloud", "tokens"] = "state"
     """Poses of the objects, a point cloud instead of them, or poses in the network of the clouds (tokens)."""
+    features: Literal["poses", "relations"] = "poses"
+    """What a state holds: poses; or relations, which add heights, vectors between things and the base, for a comparison
+    of frames in which all see the same once, in the same units, with physics of 5 ms."""
+    spread: tuple[float, float] = (0.0, 0.0)
+    """How far the whole cell is moved in every episode: metres, degrees."""
+    mishaps: float = 0.0
+    """Share of steps of the demonstrations at which something goes wrong and the expert recovers; 0.03 is sensible."""
+    pays: Literal["sparse", "staged"] = "sparse"
+    """Reward of fine-tuning: for success alone, as in the paper, or for every stage of the task."""
     points: int | None = None
     """Size of the cloud; default the preset's (64 to 128 is sensible without a GPU)."""
     demonstrations: int | None = None
@@ -94,6 +105,10 @@ class TrainRobot:
             points=self.points,
             demos=self.demonstrations,
             budget=self.steps,
+            features=self.features,
+            spread=self.spread,
+            mishaps=self.mishaps,
+            pays=self.pays,
         )
         if self.updates is None:
             return found
@@ -102,7 +117,7 @@ class TrainRobot:
 
     def _imitation(self, recipe: Recipe) -> tuple[OneRun, dict[str, Any]]:
         """Imitation, once its demonstrations have been found to be what they should be; their clouds are drawn here."""
-        from burnside.experiments.robot.demonstrations import clouds_of, find_demonstrations
+        from burnside.experiments.robot.demonstrations import clouds_of, drawn, find_demonstrations
         from burnside.experiments.robot.run import OneRun
 
         scene = None
@@ -113,6 +128,7 @@ class TrainRobot:
 
             scene = nvidia_scene(self.task)
         file = find_demonstrations(recipe, self.demos, scene)
+        file = replace(file, demos=tuple(file.demos[k] for k in drawn(recipe, file, self.seed)))
         with progress(f"drawing the clouds of {len(file)} demonstrations") as update:
             clouds_of(recipe, file, update)
         given = {} if self.demos is None else {"demos_sha256": sha256(self.demos)}

@@ -55,7 +55,7 @@ def register() -> None:
                 vector_entry_point="burnside.envs.planar.env:PlanarVectorEnv",
                 kwargs={"task": task.lower()},
             )
-    for name, task in (("StackThree", "stack-three"), ("NutAssembly", "nut-assembly")):
+    for name, task in (("StackTwo", "stack-two"), ("StackThree", "stack-three"), ("NutAssembly", "nut-assembly")):
         if f"burnside/{name}-v0" not in gymnasium.registry:
             gymnasium.register(
                 f"burnside/{name}-v0",

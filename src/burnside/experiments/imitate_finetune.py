@@ -13,11 +13,12 @@ import numpy as np
 
 from burnside._types import AnyArray
 from burnside.agents.flow_ppo import FlowPPO, FlowPPOConfig
+from burnside.agents.flow_ppo.config import STATS
 from burnside.envs.batched import ChunkEnv, Evaluation
 from burnside.nn.flow import FlowConfig, FlowPolicy, Imitation
 from burnside.runs import Context
 
-__all__ = ["GATE", "Pipeline", "Start", "Trained", "gate_says", "run_pipeline", "training_curve"]
+__all__ = ["GATE", "Pipeline", "Start", "Trained", "gate_says", "rollout_table", "run_pipeline", "training_curve"]
 
 #: Fine-tuning wants imitation to succeed this often: below, a sparse reward says nothing; above, little is left.
 GATE = (0.2, 0.6)
@@ -133,6 +134,8 @@ def run_pipeline(context: Context, run: Pipeline) -> Trained:
     begun = run.total - run.agent.budget
     while learner.spent < run.agent.budget:
         learner.iterate()
+        last = {f"losses/{name}": float(column[-1]) for name, column in rollout_table(learner).items()}
+        context.log({"seed": run.seed, "step": learner.spent, **last})
         if learner.rollouts % run.evaluate_every == 0 or learner.spent >= run.agent.budget:
             played = run.test(learner.policy)
             tests.append([int(learner.spent), int(played.success.sum())])
@@ -179,6 +182,17 @@ def gate_says(success: float) -> str | None:
         f"imitation succeeds in {100 * success:.0f} % of the held-out scenes, and fine-tuning wants {100 * low:.0f} to "
         f"{100 * high:.0f} %: {remedy}"
     )
+
+
+def rollout_table(learner: FlowPPO) -> dict[str, AnyArray]:
+    """Of every rollout: what its updates did, how many episodes ended in it, and the share of successes among them."""
+    stats = np.array(learner.recorder.stats[0], dtype=np.float32).reshape(-1, len(STATS))
+    rows = np.array([(row[2], row[5]) for row in learner.recorder.rows[0]], dtype=np.float64).reshape(-1, 2)
+    which = rows[:, 1].astype(np.int64)
+    ended = np.bincount(which, minlength=len(stats))[: len(stats)]
+    won = np.bincount(which, weights=rows[:, 0], minlength=len(stats))[: len(stats)]
+    columns = {name: stats[:, k] for k, name in enumerate(STATS)}
+    return {**columns, "episodes": ended, "success": (won / np.maximum(ended, 1)).astype(np.float32)}
 
 
 def training_curve(rows: Sequence[tuple[float, ...]], points: int = 20) -> dict[str, AnyArray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from burnside.experiments.atlas import Atlas
 from burnside.experiments.cube import Cube
+from burnside.experiments.cube_solver import CubeSolver
 from burnside.experiments.mistakes import Mistakes
 from burnside.experiments.planar import Planar
 from burnside.experiments.ring1d import Ring1D
@@ -18,6 +19,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "ring1d": Ring1D(),
     "ring3d": Ring3D(),
     "cube": Cube(),
+    "cube_solver": CubeSolver(),
     "planar": Planar(),
     "robot": Robot(),
     "atlas": Atlas(),

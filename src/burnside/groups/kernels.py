@@ -159,7 +159,7 @@ def enumerate_elements(
 
 @njit(cache=True)
 def lookup(rows: IntArray, elements: IntArray, slots: IntArray, out: IntArray) -> None:
-    """Index of every row among the elements, -1 where it is none of them."""
+    """Index of every row among the elements, -1 where it is not one of them."""
     for r in range(rows.shape[0]):
         out[r] = _find(rows[r], elements, slots)[0]
 

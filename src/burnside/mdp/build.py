@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from burnside._resources import needs_memory
-from burnside._types import ArrayLike, BoolArray, FloatArray
+from burnside._types import ArrayLike, BoolArray, FloatArray, IntArray
 from burnside.errors import InvalidModel, InvalidParameter, MissingExtra, ModelTooLarge
 from burnside.mdp._checks import whole
 from burnside.mdp.tabular import TabularMDP
@@ -84,7 +84,8 @@ def from_step(
         p0: probability of each initial state; uniform over ``starts`` if left out.
         limit: largest number of states to enumerate.
         collect: a list that receives the states in the order of their numbers.
-        rest: further arguments of :class:`TabularMDP`.
+        rest: further arguments of :class:`TabularMDP`. States that are pairs of whole numbers, near their successors,
+            are taken to be the row and column of a grid if no ``positions`` are given.
 
     >>> walk = from_step([0], lambda s: (-1, 1), lambda s, a: [(1.0, (s + a) % 6, float(s == 0))], H=3)
     >>> walk.n_states, walk.n_pairs
@@ -142,8 +143,18 @@ def from_step(
             initial[states[s]] += probability
     rest.setdefault("state_names", [str(s) for s in states])
     rest.setdefault("action_names", [str(a) for a in labels])
+    rest.setdefault("positions", _on_a_grid(queue, np.take(pair_state, rows), columns))
     P = sp.csr_matrix((values, (rows, columns)), shape=(len(rewards), len(states)))
     return TabularMDP(P, rewards, initial, H, pair_state=pair_state, pair_action=pair_action, **rest)
+
+
+def _on_a_grid(states: Sequence[Any], source: IntArray, target: Sequence[int]) -> FloatArray | None:
+    """Positions of states that look like (row, column): pairs of whole numbers that are near their successors."""
+    if not all(isinstance(s, tuple) and len(s) == 2 and all(type(x) is int for x in s) for s in states):
+        return None
+    points = np.array([(column, row) for row, column in states], dtype=float)
+    steps = np.abs(points[source] - points[target]).max(axis=1)
+    return points if np.ptp(points, axis=0).min() > 0 and np.median(steps) <= 2 else None
 
 
 def from_gym(

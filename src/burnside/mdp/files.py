@@ -6,13 +6,14 @@ JSON (UTF-8)::
      "states": ["heads", "tails"],            # names, or just their number
      "actions": ["keep", "flip"],             # optional
      "initial": [0.5, 0.5],
+     "positions": [[0, 0], [1, 0]],           # optional: x and y of each state, y down, for pictures
      "pairs": [{"state": 0, "action": 0, "reward": 1.0, "next": [[0, 1.0]]}, …]}
 
 A reward is a number, or a list of H numbers if rewards depend on time; ``next`` lists ``[state, probability]``.
 
 npz (as ``numpy.savez`` writes it): ``format`` = "burnside-mdp", ``version`` = 1, ``horizon``, ``name``, ``initial``,
 ``rewards`` (pairs,) or (H, pairs), ``pair_state``, ``pair_action``, and the kernel in CSR form ``indptr``, ``indices``,
-``data``; optionally ``state_names`` and ``action_names`` as arrays of strings.
+``data``; optionally ``state_names`` and ``action_names`` as arrays of strings, and ``positions`` (states, 2).
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ _ARRAYS = {
     "indices": ("whole", (1,)),
     "data": ("real", (1,)),
 }
-_OPTIONAL = {"name": ("text", (0,)), "state_names": ("text", (1,)), "action_names": ("text", (1,))}
+_OPTIONAL = {"name": ("text", (0,)), "state_names": ("text", (1,)), "action_names": ("text", (1,)),
+             "positions": ("real", (2,))}  # fmt: skip
 _KINDS = {"text": "U", "whole": "iu", "real": "iuf"}
 
 
@@ -116,6 +118,8 @@ def _to_arrays(mdp: TabularMDP) -> dict[str, Any]:
     }
     if mdp.n_states <= 1_000_000:
         arrays["state_names"] = np.array([mdp.state_name(s) for s in range(mdp.n_states)])
+    if mdp.positions is not None:
+        arrays["positions"] = mdp.positions
     arrays["action_names"] = np.array([mdp.action_name(a) for a in range(mdp.n_actions)])
     return arrays
 
@@ -127,7 +131,7 @@ def _from_npz(source: Path) -> TabularMDP:
     except DamagedFile as error:
         raise DamagedFile(f"{error}; save it again with mdp.save(path)") from None
     kernel = _kernel(source, arrays)
-    names = {key: arrays[key].tolist() for key in ("state_names", "action_names") if key in arrays}
+    names: dict[str, Any] = {key: arrays[key].tolist() for key in ("state_names", "action_names") if key in arrays}
     name = str(arrays["name"]) if "name" in arrays else source.stem
     return TabularMDP(
         kernel,
@@ -137,6 +141,7 @@ def _from_npz(source: Path) -> TabularMDP:
         pair_state=arrays["pair_state"],
         pair_action=arrays["pair_action"],
         name=name,
+        positions=arrays.get("positions"),
         **names,
     )
 
@@ -171,10 +176,10 @@ def _check_shapes(source: Path, headers: dict[str, Header]) -> None:
     """Whether the arrays can belong to one model, by their shapes alone."""
     n_pairs, n_states = headers["indptr"].shape[0] - 1, headers["initial"].shape[0]
     lengths = {"pair_state": n_pairs, "pair_action": n_pairs, "rewards": n_pairs, "indices": headers["data"].shape[0]}
-    lengths |= {"state_names": n_states} if "state_names" in headers else {}
+    lengths |= {key: n_states for key in ("state_names", "positions") if key in headers}
     for key, length in lengths.items():
-        if headers[key].shape[-1] != length:
-            other = {"indices": "data", "state_names": "initial"}.get(key, "indptr")
+        if headers[key].shape[0 if key == "positions" else -1] != length:
+            other = {"indices": "data", "state_names": "initial", "positions": "initial"}.get(key, "indptr")
             raise UnreadableFile(
                 f"{source.name}: {key} has shape {headers[key].shape}, which does not fit {other} of shape "
                 f"{headers[other].shape}: see the file format in the documentation"
@@ -201,7 +206,7 @@ def _kernel(source: Path, arrays: dict[str, Any]) -> sp.csr_matrix:
         kernel = sp.csr_matrix((data, indices, indptr), shape=(n_pairs, n_states))
         kernel.check_format(full_check=True)
     except (ValueError, TypeError) as error:
-        raise UnreadableFile(f"{source.name} holds no valid CSR kernel: {error}") from None
+        raise UnreadableFile(f"{source.name} does not hold a valid CSR kernel: {error}") from None
     return kernel
 
 
@@ -228,6 +233,7 @@ def _to_json(mdp: TabularMDP) -> dict[str, Any]:
         "states": [mdp.state_name(s) for s in range(mdp.n_states)],
         "actions": [mdp.action_name(a) for a in range(mdp.n_actions)],
         "initial": mdp.p0.tolist(),
+        **({} if mdp.positions is None else {"positions": mdp.positions.tolist()}),
         "pairs": pairs,
     }
 
@@ -253,6 +259,7 @@ def _from_json(source: Path) -> TabularMDP:
             "pair_state": [number.state(pair["state"], i, "belongs to") for i, pair in enumerate(pairs)],
             "pair_action": [number.action(pair["action"], i) for i, pair in enumerate(pairs)],
             "name": _names([content.get("name", source.stem)], "name", 1)[0],
+            "positions": number.positions(content.get("positions")),
         }
     except KeyError as error:
         raise UnreadableFile(f"{source.name} lacks the key {error}: see the file format in the documentation") from None
@@ -274,14 +281,14 @@ def _names(given: Any, what: str, most: int) -> list[str]:
 
 
 class _Number:
-    """Reads the numbers of a JSON file: a ValueError names the pair whose entry is none, or names no state."""
+    """Reads the numbers of a JSON file: a ValueError names the pair whose entry is not a number or not a state."""
 
     def __init__(self, states: Any, initial: Any) -> None:
         self.names = _names(states, "states", LARGEST_TEXT) if isinstance(states, list) else None
         found = len(states) if isinstance(states, list) else whole(states)
         if found is None or found < 1:
             raise ValueError(f'"states" must be a list of names or their number, at least 1, got {states!r:.40}')
-        if isinstance(initial, list) and len(initial) != found:  # before arrays are made for so many states
+        if isinstance(initial, list) and len(initial) != found:  # before arrays of that size are made
             raise ValueError(f'there are {found} states, but "initial" has {len(initial)} entries: give one for each')
         self.n_states = found
 
@@ -306,10 +313,17 @@ class _Number:
             )
         return found
 
-    def real(self, value: Any, pair: int, what: str) -> float:
+    def real(self, value: Any, index: int, what: str, of: str = "pair") -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError(f"pair {pair} has the {what} {value!r:.40}: write a number")
+            raise ValueError(f"{of} {index} has the {what} {value!r:.40}: write a number")
         return float(value)
+
+    def positions(self, given: Any) -> Any:
+        if given is None:
+            return None
+        if not isinstance(given, list) or not all(isinstance(one, list) and len(one) == 2 for one in given):
+            raise ValueError(f'"positions" must list x and y of each state, got {given!r:.40}')
+        return [[self.real(x, s, "position", of="state") for x in one] for s, one in enumerate(given)]
 
     def rewards(self, pairs: Any) -> Any:
         given = [pair["reward"] for pair in pairs]

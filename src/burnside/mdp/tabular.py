@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from burnside._types import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
 from burnside.errors import InvalidModel, UnknownName
+from burnside.mdp.cells import Cell
 
 if TYPE_CHECKING:
     from burnside.mdp.symmetry import Symmetry
@@ -48,6 +49,8 @@ class TabularMDP:
         state_names: names of the states, a sequence or a function of the index.
         action_names: names of the actions, likewise.
         symmetries: declared symmetries, name → function of the MDP; the first one is the default.
+        positions: where pictures place the states, shape ``(n_states, 2)``: x to the right, y down, in any unit.
+        cells: what pictures show inside a state, a function of its index; see :mod:`burnside.mdp.cells`.
 
     Example:
         A coin that can be kept or flipped, and pays 1 for heads:
@@ -72,6 +75,8 @@ class TabularMDP:
         state_names: Names = None,
         action_names: Names = None,
         symmetries: Mapping[str, Callable[[TabularMDP], Symmetry]] | None = None,
+        positions: ArrayLike | None = None,
+        cells: Callable[[int], Sequence[Cell]] | None = None,
     ) -> None:
         self.name = name
         self.H = _horizon(H)
@@ -93,6 +98,8 @@ class TabularMDP:
         self._state_names = state_names
         self._action_names = action_names
         self.symmetries: dict[str, Callable[[TabularMDP], Symmetry]] = dict(symmetries or {})
+        self.positions = _positions(positions, self.n_states)
+        self._cells = cells
         self._check_rows()
         self._check_pairs()
         for array in (self.p0, self.R, self.pair_state, self.pair_action, self.pair_ptr):
@@ -234,6 +241,15 @@ class TabularMDP:
         """Readable name of pair ``i``."""
         return f"({self.state_name(self.pair_state[i])}, {self.action_name(self.pair_action[i])})"
 
+    def cells(self, s: int) -> tuple[Cell, ...]:
+        """What a picture shows inside state ``s``; nothing for most models.
+
+        >>> from burnside.mdp import zoo
+        >>> [cell.holds for cell in zoo.slip_ring(5).cells(0)]
+        ['goal', 'free', 'free', 'free', 'free']
+        """
+        return () if self._cells is None else tuple(self._cells(int(s)))
+
     def symmetry(self, name: str | None = None) -> Symmetry:
         """The declared symmetry of that name; the model's default one if no name is given."""
         if not self.symmetries:
@@ -272,6 +288,8 @@ class TabularMDP:
             "state_names": self._state_names,
             "action_names": self._action_names,
             "symmetries": self.symmetries,
+            "positions": self.positions,
+            "cells": self._cells,
         }
         unknown = set(changes) - set(arguments)
         if unknown:
@@ -365,6 +383,16 @@ def _distribution(p0: ArrayLike) -> FloatArray:
     return array
 
 
+def _positions(positions: ArrayLike | None, n_states: int) -> FloatArray | None:
+    if positions is None:
+        return None
+    array = _floats(positions, "the positions of the states")
+    if array.shape != (n_states, 2):
+        raise InvalidModel(f"positions must hold x and y of each of the {n_states} states, got shape {array.shape}")
+    array.flags.writeable = False
+    return array
+
+
 def _kernel(P: Any, n_states: int) -> sp.csr_matrix:
     if sp.issparse(P):
         # a copy: what was verified must not change when the caller's matrix does
@@ -402,7 +430,7 @@ def _rewards(R: ArrayLike, H: int, n_pairs: int) -> FloatArray:
             f"R must have shape ({n_pairs},) or, if rewards depend on time, ({H}, {n_pairs}); got {array.shape}"
         )
     largest = float(np.abs(array).max(initial=0.0))
-    if not np.isfinite(2.0 * H * largest):  # the difference of two returns would be no number
+    if not np.isfinite(2.0 * H * largest):  # the difference of two returns would not be a number
         raise InvalidModel(f"rewards of up to {largest:g} over a horizon of {H} overflow: scale them down")
     return array
 

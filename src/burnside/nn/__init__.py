@@ -1,9 +1,9 @@
 """Torch layers with a leading member axis, the encoders of App. C, and layers that share weights over a group.
 
 ``layers`` has :class:`BatchLinear` and :class:`BatchConv3d` (one network per seed, all in one product), ``encoders``
-the 3D encoders, ``orbit`` the exactly equivariant :class:`OrbitLinear`, ``qnets`` the Q-networks of the cyclic games,
+the 3D encoders, ``orbit`` the exactly equivariant :class:`OrbitLinear`, ``ring_networks`` those of the cyclic games,
 ``tensor_action`` a declared symmetry on tensors, ``averaging`` any network averaged over it (:class:`GroupAverage`),
-``commutant`` layers for signed permutations and rotations (:class:`EquivariantLinear`, ``RelaxedLinear``),
+``commutant`` layers for signed permutations and rotations (``EquivariantLinear``, ``RelaxedLinear``),
 ``residual`` and ``cube_equivariant`` the value networks of the cube, and the package ``flow`` flow-matching policies
 over action chunks.
 
@@ -19,7 +19,6 @@ from burnside._lazy import lazy
 
 if TYPE_CHECKING:
     from burnside.nn.averaging import GroupAverage as GroupAverage
-    from burnside.nn.commutant import EquivariantLinear as EquivariantLinear
     from burnside.nn.orbit import OrbitLinear as OrbitLinear
     from burnside.nn.orbit import copies as copies
 else:

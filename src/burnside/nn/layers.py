@@ -6,7 +6,7 @@ Members never mix: entry ``m`` of the output depends on entry ``m`` of the input
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -20,7 +20,7 @@ class Initializer:
     """Draws parameters for many members from the counter-based stream INIT of their seeds.
 
     A member's parameters are a function of its seed and of the order in which the layers are made, never of the other
-    members. The native DQN engine draws in the same order: both begin with the same network.
+    members. The compiled learners draw in the same order: both begin with the same network.
 
     >>> draws = Initializer([7, 3])
     >>> both, alone = draws.uniform((2, 2), 1.0), Initializer([3]).uniform((2, 2), 1.0)
@@ -66,6 +66,10 @@ class BatchLinear(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """``(members, batch, inputs)`` to ``(members, batch, outputs)``."""
         return torch.baddbmm(self.bias[:, None, :], x, self.weight)
+
+    def using(self, params: Mapping[str, torch.Tensor], name: str, x: torch.Tensor) -> torch.Tensor:
+        """As :meth:`forward`, with the parameters that ``params`` has under the name of the layer."""
+        return torch.baddbmm(params[f"{name}.bias"][:, None, :], x, params[f"{name}.weight"])
 
 
 class BatchConv3d(torch.nn.Module):

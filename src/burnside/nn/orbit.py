@@ -8,6 +8,7 @@ constant on the orbits of pairs. So one number per orbit is all the freedom ther
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import reduce
 
 from burnside.errors import InvalidParameter
@@ -64,10 +65,16 @@ class OrbitLinear(torch.nn.Module):
         self.theta = torch.nn.Parameter(init.uniform((pairs.n_orbits,), bound))
         self.beta = torch.nn.Parameter(init.uniform((out_action.n_orbits,), bound))
 
-    def matrix(self) -> torch.Tensor:
-        """W of every member, ``(members, outputs, inputs)``."""
-        return self.theta[:, self.labels].reshape(-1, self.outputs, self.inputs)
+    def matrix(self, theta: torch.Tensor | None = None) -> torch.Tensor:
+        """W of every member, ``(members, outputs, inputs)``, from its own numbers or from others of their shape."""
+        found = self.theta if theta is None else theta
+        return found[:, self.labels].reshape(-1, self.outputs, self.inputs)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """``(members, batch, inputs)`` to ``(members, batch, outputs)``."""
         return torch.baddbmm(self.beta[:, None, self.bias_labels], x, self.matrix().transpose(1, 2))
+
+    def using(self, params: Mapping[str, torch.Tensor], name: str, x: torch.Tensor) -> torch.Tensor:
+        """As :meth:`forward`, with the parameters that ``params`` has under the name of the layer."""
+        theta, beta = params[f"{name}.theta"], params[f"{name}.beta"]
+        return torch.baddbmm(beta[:, None, self.bias_labels], x, self.matrix(theta).transpose(1, 2))

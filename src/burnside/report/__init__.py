@@ -9,8 +9,8 @@ What lives here:
 - ``assets/`` — the style sheets and scripts of the pages, as files; :meth:`Page.use` puts them in;
 - ``arms`` — which parts of a plot belong to a label, so that its buttons can hide them;
 - ``tables``, ``plots`` — results as rows of text, shared with the command line, and as vector figures with their data;
-- ``reproduce``, ``parts`` — the report of ``burnside reproduce``, and what its parts share; a module each: ``theory``,
-  ``mistakes``, ``ring1d``, ``ring3d``, ``cube``, ``planar``, ``robot``;
+- ``theory``, ``mistakes``, ``ring1d``, ``ring3d``, ``cube``, ``planar``, ``robot`` — the parts of
+  ``burnside reproduce``, a module each; ``parts`` is what they share. ``burnside.cli`` runs the sweeps behind them;
 - ``claims`` — the ledger: every claim of the paper with its verdict, and the checks that compute it again;
 - ``style`` — the colours and fonts that figures and pages share.
 

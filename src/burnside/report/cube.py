@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from burnside.experiments.cube import cube_spec
 from burnside.experiments.cube.analysis import by_depth, curves, label_errors, table
 from burnside.report.page import Page
-from burnside.report.parts import Report
-from burnside.report.plots import Plot, plot
-from burnside.report.tables import number, plus_minus, with_limits
+from burnside.report.parts import add_figures, add_results
+from burnside.report.plots import Plot, band, plot
+from burnside.report.style import ARM_COLOURS
+from burnside.report.tables import Table, between, spaced, with_error, with_interval, with_limits
 from burnside.runs import Results, read_results
-from burnside.runs.results import committed
 
-__all__ = ["cube_part", "curve_plot", "depth_plot", "label_plot", "show", "worth_text"]
+__all__ = [
+    "cube_part",
+    "curve_plot",
+    "davi_table",
+    "depth_plot",
+    "gap_table",
+    "label_plot",
+    "label_table",
+    "show",
+    "worth_text",
+]
 
-_COLOURS = {
-    "baseline": "#d55e00",
-    "position": "#e69f00",
-    "conjugation": "#0072b2",
-    "augment": "#009e73",
-    "equivariant": "#cc79a7",
-}
+#: A row of the experiment's table.
+Row = Mapping[str, Any]
 
 
-def cube_part(page: Page, preset: str, report: Report, out: Path) -> None:
+def cube_part(page: Page, preset: str, folder: Path, out: Path) -> None:
     """Tabulate and draw the sweep of the preset; the committed study is shown beside it."""
-    folder = Path("runs") / "cube" / preset
     page.text(
         "Which symmetry? The paper's canonicalization ('position') turns the stickers and keeps the colours. With the "
         "12 outer turns no two reachable states of a 3-cube or larger are related by it, so it saves nothing there. "
@@ -36,10 +41,7 @@ def cube_part(page: Page, preset: str, report: Report, out: Path) -> None:
         "outer turns the 4- and 5-cube are the 3-cube with more stickers; run burnside audit cube to see the counts."
     )
     _player(page)
-    show(page, folder, f"This machine, preset '{preset}': burnside sweep cube --preset {preset}", out)
-    study = committed("cube")
-    if study is not None:
-        show(page, study, "The committed study: burnside sweep cube --preset study", out, suffix="-study")
+    add_results(page, "cube", show, preset, folder, out)
 
 
 def _player(page: Page) -> None:
@@ -59,73 +61,81 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
     """Add one folder of results to the page."""
     results = read_results(folder, allow_missing=True)
     rows = table(folder, allow_missing=True)
+    headers, cells = label_table(rows)
+    page.table(headers, cells, f"{caption}. Error on held-out states after regression on exact distances")
+    headers, cells = davi_table(rows)
     page.table(
-        ["N", "labels", "arm", "seeds", "distinct inputs", "RMSE ± SE", "95 %", "worth in labels"],
-        [_label_cells(row) for row in rows if row["kind"] == "labels"],
-        f"{caption}. Error on held-out states after regression on exact distances",
-    )
-    page.table(
-        ["N", "arm", "states", "seeds", "RMSE ± SE", "95 %", "minus the baseline's", "greedy", "95 %",
-         "beam: mean ± SD", "± SE", "95 %", "minus the baseline's", "length", "paper"],
-        [_davi_cells(row) for row in rows if row["kind"] == "davi"],
+        headers,
+        cells,
         f"{caption}. Value iteration: error, and percentages solved by greedy play (states at exact depths) and by "
-        f"beam search (random scrambles); the paper's Table 2 has A* after full-scale training. Differences to the "
-        f"baseline are paired by seed; the length is that of the scrambles an arm solved, which differ",
-    )  # fmt: skip
-    figures = [label_plot(results, suffix), depth_plot(results, suffix), curve_plot(results, suffix)]
-    for figure in figures:
-        if figure is not None:
-            figure.save(out / "figures")
-            page.figure(figure.svg, figure.caption)
+        f"beam search (random scrambles); the paper's Table 2 has A* after full-scale training. The length is that of "
+        f"the scrambles an arm solved, which differ",
+    )
+    page.table(*gap_table(rows), f"{caption}. Differences to the baseline, paired by seed")
+    add_figures(page, (draw(results, suffix) for draw in (label_plot, depth_plot, curve_plot)), out)
 
 
-def _interval(low: float | None, high: float | None, digits: int = 2) -> str:
-    return "–" if low is None or high is None else f"{low:.{digits}f} to {high:.{digits}f}"
-
-
-def _error(row: dict[str, Any]) -> str:
-    return f"{row['rmse']:.3f}" + ("" if row["rmse_se"] is None else f" ± {row['rmse_se']:.3f}")
-
-
-def worth_text(row: dict[str, Any]) -> str:
+def worth_text(row: Row) -> str:
     """What an arm is worth in labels, for people: of a bound its confidence limit, where there is one."""
     return with_limits(row["worth"], row["worth_low"], row["worth_high"], row["worth_bound"])
 
 
-def _label_cells(row: dict[str, Any]) -> list[object]:
-    worth = "–"
-    if row["worth"] is not None:
-        worth = worth_text(row)
-    low, high = row["rmse_low"], row["rmse_high"]
-    inputs = number(round(row["distinct_inputs"]))
-    return [row["n"], row["labels"], row["arm"], row["seeds"], inputs, _error(row), _interval(low, high, 3), worth]
-
-
-def _davi_cells(row: dict[str, Any]) -> list[object]:
-    return [
-        row["n"],
-        row["arm"],
-        row["states"],
-        row["seeds"],
-        _error(row),
-        _interval(row["rmse_low"], row["rmse_high"], 3),
-        _gap(row, "rmse_gap", 3),
-        f"{row['greedy_mean']:.1f} %",
-        _interval(row["greedy_low"], row["greedy_high"], 1),
-        plus_minus(row["solved_mean"], row["solved_sd"]),
-        number(row["solved_se"]),
-        _interval(row["solved_low"], row["solved_high"], 1),
-        _gap(row, "solved_gap", 1),
-        number(None if row["solution_length"] is None else round(row["solution_length"], 1)),
-        plus_minus(row["paper_mean"], row["paper_se"]),
+def label_table(rows: Sequence[Row]) -> Table:
+    """Errors after regression on exact distances; for the report and for the page of the experiment."""
+    headers = ("N", "labels", "arm", "seeds", "distinct inputs", "RMSE", "95 %", "worth in labels")
+    return headers, [
+        [
+            str(row["n"]),
+            spaced(row["labels"]),
+            row["arm"],
+            str(row["seeds"]),
+            spaced(row["distinct_inputs"]),
+            with_error(row["rmse"], row["rmse_se"], 3),
+            between(row["rmse_low"], row["rmse_high"], 3),
+            "–" if row["worth"] is None else worth_text(row),
+        ]
+        for row in rows
+        if row["kind"] == "labels"
     ]
 
 
-def _gap(row: dict[str, Any], name: str, digits: int) -> str:
-    if row[name] is None:
-        return "–"
-    ends = "" if row[f"{name}_low"] is None else f" ({_interval(row[f'{name}_low'], row[f'{name}_high'], digits)})"
-    return f"{row[name]:+.{digits}f}{ends}"
+def davi_table(rows: Sequence[Row]) -> Table:
+    """Errors and rates after value iteration, likewise."""
+    headers = (
+        *("N", "arm", "states", "seeds", "RMSE", "95 %", "greedy, %"),
+        *("beam, % (mean ± SD)", "± SE", "95 %", "length", "paper, %"),
+    )
+    return headers, [
+        [
+            str(row["n"]),
+            row["arm"],
+            spaced(row["states"]),
+            str(row["seeds"]),
+            with_error(row["rmse"], row["rmse_se"], 3),
+            between(row["rmse_low"], row["rmse_high"], 3),
+            with_interval(row["greedy_mean"], row["greedy_low"], row["greedy_high"]),
+            with_error(row["solved_mean"], row["solved_sd"]),
+            spaced(row["solved_se"], 1),
+            between(row["solved_low"], row["solved_high"]),
+            spaced(row["solution_length"], 1),
+            with_error(row["paper_mean"], row["paper_se"]),
+        ]
+        for row in rows
+        if row["kind"] == "davi"
+    ]
+
+
+def gap_table(rows: Sequence[Row]) -> Table:
+    """What value iteration gains over the baseline, likewise."""
+
+    def gap(row: Row, name: str, digits: int) -> str:
+        return with_interval(row[name], row[f"{name}_low"], row[f"{name}_high"], digits=digits)
+
+    return ("N", "arm", "seeds", "RMSE minus the baseline's", "beam, points minus the baseline's"), [
+        [str(row["n"]), row["arm"], str(row["seeds"]), gap(row, "rmse_gap", 3), gap(row, "solved_gap", 1)]
+        for row in rows
+        if row["kind"] == "davi" and row["rmse_gap"] is not None
+    ]
 
 
 def label_plot(results: Results, suffix: str = "") -> Plot | None:
@@ -139,7 +149,7 @@ def label_plot(results: Results, suffix: str = "") -> Plot | None:
     def draw(figure: Any) -> None:
         panels = figure.subplots(1, len(sizes), squeeze=False)[0]
         for axes, n in zip(panels, sizes, strict=True):
-            for arm, colour in _COLOURS.items():
+            for arm, colour in ARM_COLOURS.items():
                 errors = label_errors(results, n, arm)
                 for count, by_seed in errors.items():
                     axes.scatter([count] * len(by_seed), list(by_seed.values()), s=9, color=colour, alpha=0.5)
@@ -152,9 +162,8 @@ def label_plot(results: Results, suffix: str = "") -> Plot | None:
 
     caption = "Error on held-out states against the number of exactly labelled states, a dot per seed."
     headers = ("n", "arm", "labels", "seed", "rmse")
-    single = len({r["seed"] for r in rows}) < 2
-    mark = "single seed" if single else None
-    return plot(f"labels-cube{suffix}", caption, draw, headers, data, size=(5 * len(sizes), 3.6), watermark=mark)
+    seeds = len({r["seed"] for r in rows})
+    return plot(f"labels-cube{suffix}", caption, draw, headers, data, size=(5 * len(sizes), 3.6), seeds=seeds)
 
 
 def depth_plot(results: Results, suffix: str = "") -> Plot | None:
@@ -168,8 +177,8 @@ def depth_plot(results: Results, suffix: str = "") -> Plot | None:
         panels = figure.subplots(1, len(sizes), squeeze=False)[0]
         for axes, n in zip(panels, sizes, strict=True):
             for arm, found in by_depth(results, n).items():
-                axes.plot(found["depth"], found["rmse"], color=_COLOURS[arm], label=arm)
-                axes.plot(found["depth"], found["bias"], color=_COLOURS[arm], linestyle=":")
+                axes.plot(found["depth"], found["rmse"], color=ARM_COLOURS[arm], label=arm)
+                axes.plot(found["depth"], found["bias"], color=ARM_COLOURS[arm], linestyle=":")
                 data.extend(
                     (n, arm, *map(float, point))
                     for point in zip(found["depth"], found["rmse"], found["bias"], found["greedy"], strict=True)
@@ -194,10 +203,8 @@ def curve_plot(results: Results, suffix: str = "") -> Plot | None:
         for axes, n in zip(panels, sizes, strict=True):
             for curve in found:
                 if curve.n == n:
-                    axes.plot(curve.states, 100 * curve.greedy, color=_COLOURS[curve.arm], label=curve.arm)
-                    axes.fill_between(
-                        curve.states, 100 * curve.low, 100 * curve.high, color=_COLOURS[curve.arm], alpha=0.15, lw=0
-                    )
+                    look = {"color": ARM_COLOURS[curve.arm], "label": curve.arm}
+                    band(axes, curve.states, curve.greedy, curve.low, curve.high, scale=100, **look)
             axes.set(xlabel="states", title=f"N = {n}")
         panels[0].set_ylabel("solved greedily, %")
         panels[0].legend()
@@ -212,5 +219,5 @@ def curve_plot(results: Results, suffix: str = "") -> Plot | None:
         "value iteration; mean over seeds, Student's 95 % band."
     )
     headers = ("n", "arm", "seeds", "states", "greedy", "low", "high", "rmse")
-    mark = "single seed" if min(c.seeds for c in found) < 2 else None
-    return plot(f"fig4c-cube{suffix}", caption, draw, headers, rows, size=(3.2 * len(sizes), 3.2), watermark=mark)
+    seeds = min(c.seeds for c in found)
+    return plot(f"fig4c-cube{suffix}", caption, draw, headers, rows, size=(3.2 * len(sizes), 3.2), seeds=seeds)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from burnside.report.layout import Graph, place
 from burnside.report.page import Page, escape, orbit_figure
 
 if TYPE_CHECKING:
+    from burnside.mdp.cells import Cell
     from burnside.mdp.quotient import Quotient
     from burnside.mdp.tabular import TabularMDP
 
@@ -49,7 +49,7 @@ class Node:
     name: str
     label: str = ""
     font: float = 0.0
-    glyph: tuple[style.Cell, ...] = ()
+    glyph: tuple[Cell, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Orbit:
     size: int
     name: str
     members: str
-    glyph: tuple[style.Cell, ...]
+    glyph: tuple[Cell, ...]
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def scene(
     rank[shown] = np.arange(shown.size)
     of, to = _transitions(mdp, states), _transitions(reduced, shown)
     names = [_state_name(mdp, s) for s in states]
-    layout = place(of, to, rank[sigma[states]], sizes[shown], names)
+    layout = place(of, to, rank[sigma[states]], sizes[shown], None if mdp.positions is None else mdp.positions[states])
 
     notes = []
     if states.size < mdp.n_states:
@@ -229,7 +229,7 @@ def scene(
         "Quotient MDP M̄",
         f"|S̄| = {reduced.n_states}, {reduced.n_pairs} pairs",
         [
-            Node(float(x), float(y), float(r), int(c), f"[{name}]", *label, style.ring_glyph(mdp.name, name))
+            Node(float(x), float(y), float(r), int(c), f"[{name}]", *label, mdp.cells(first[c]))
             for (x, y), r, c, name, label in zip(
                 layout.classes, layout.class_radius, shown, class_names, class_labels, strict=True
             )
@@ -238,7 +238,7 @@ def scene(
         [],
     )
     legend = [
-        Orbit(int(c), int(sizes[c]), name, _members(mdp, sigma, int(c)), style.ring_glyph(mdp.name, name))
+        Orbit(int(c), int(sizes[c]), name, _members(mdp, sigma, int(c)), mdp.cells(first[c]))
         for c, name in zip(shown, class_names, strict=True)
     ]
     default = f"{mdp.name} and its quotient by {symmetry_name}"
@@ -270,22 +270,13 @@ def _select(reduced: TabularMDP, sizes: IntArray, max_states: int) -> tuple[IntA
 
 def _breadth_first(mdp: TabularMDP) -> Iterator[int]:
     """All states, from the initial ones on, along transitions in either direction, one connected part after another."""
-    import scipy.sparse as sp
-
-    rows = np.repeat(mdp.pair_state.astype(np.int64), np.diff(mdp.P.indptr))
-    step = sp.csr_matrix((np.ones(rows.size, dtype=np.int8), (rows, mdp.P.indices)), shape=(mdp.n_states,) * 2)
-    near = sp.csr_matrix(step + step.T)
+    graph = _transitions(mdp, np.arange(mdp.n_states)).undirected
     seen = np.zeros(mdp.n_states, dtype=np.bool_)
     for start in np.argsort(mdp.p0 == 0, kind="stable"):
-        queue = deque([] if seen[start] else [int(start)])
-        seen[start] = True
-        while queue:
-            s = queue.popleft()
-            yield s
-            for t in near.indices[near.indptr[s] : near.indptr[s + 1]]:
-                if not seen[t]:
-                    seen[t] = True
-                    queue.append(int(t))
+        if not seen[start]:
+            order = graph.bfs(int(start))[0]
+            seen[order] = True
+            yield from order
 
 
 def _transitions(mdp: TabularMDP, states: IntArray) -> Graph:

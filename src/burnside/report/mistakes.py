@@ -11,7 +11,7 @@ from burnside.experiments.mistakes import Setting
 from burnside.experiments.mistakes.analysis import COLUMNS, RUN_COLUMNS, Summary, comparisons, growth, runs, summarise
 from burnside.learning import Comparison
 from burnside.report.page import Page
-from burnside.report.parts import Report
+from burnside.report.parts import add_figures
 from burnside.report.plots import Plot, as_csv, plot
 from burnside.report.tables import number, span
 from burnside.report.theory_plots import covering_curves, reduction
@@ -23,9 +23,9 @@ __all__ = ["growth_plot", "limits_text", "mistakes_part", "ratio_plot"]
 Results = Sequence[tuple[Setting, Comparison]]
 
 
-def mistakes_part(page: Page, preset: str, report: Report, out: Path) -> None:
+def mistakes_part(page: Page, preset: str, folder: Path, out: Path) -> None:
     """Draw and tabulate the sweep of the preset; figures and their data go to ``out/figures``."""
-    results = comparisons(Path("runs") / "mistakes" / preset)
+    results = comparisons(folder)
     summary = summarise(results)
     page.text(
         "A mistake is an episode whose policy is more than ε worse than optimal (Def. 2); the executed policy is "
@@ -45,9 +45,7 @@ def mistakes_part(page: Page, preset: str, report: Report, out: Path) -> None:
     }
     for name, (headers, rows) in tables.items():
         write_text(out / "figures" / f"{name}.csv", as_csv(headers, rows))
-    for figure in figures:
-        figure.save(out / "figures")
-        page.figure(figure.svg, figure.caption)
+    add_figures(page, figures, out)
 
 
 def _table(page: Page, summary: Summary) -> None:
@@ -125,14 +123,13 @@ def ratio_plot(results: Results) -> Plot:
         "Measured saving against three predictions, with 95 % t intervals over seeds; dashed: equality. Arrows: runs "
         "spent their budget, so that there is no limit on that side."
     )
-    fewest = min((len(c.on_m) for _, c in results), default=0)
     return plot(
         "mistakes-against-joint",
         caption,
         draw,
         ("model", "prediction", "predicted", "ratio", "low", "high"),
         rows,
-        watermark="single seed" if fewest < 2 else None,
+        seeds=min((len(c.on_m) for _, c in results), default=0),
     )
 
 

@@ -21,6 +21,7 @@ from burnside.report import style
 from burnside.report.arms import controls
 
 if TYPE_CHECKING:
+    from burnside.mdp.cells import Cell
     from burnside.report.graphs import Node, Orbit, Panel, Scene
 
 __all__ = ["Html", "Page", "asset", "escape", "figure", "orbit_figure", "table"]
@@ -239,7 +240,7 @@ def _entry(orbit: Orbit, word: str, *, first: bool) -> str:
     )
 
 
-def _glyph(cells: tuple[style.Cell, ...]) -> str:
+def _glyph(cells: tuple[Cell, ...]) -> str:
     parts = ['<circle class="g-ring" r=".7" stroke-width=".07"/>']
     parts += [
         f'<circle class="g-{kind}" cx="{x:.3f}" cy="{y:.3f}" r="{r:.3f}" stroke-width=".04"/>'

@@ -8,20 +8,19 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from burnside.errors import UnreadableFile
 from burnside.experiments.arms import read_arms
 from burnside.report.atlas import atlas_tables
-from burnside.report.cube import worth_text
+from burnside.report.claims.compute import committed_file
+from burnside.report.cube import davi_table, gap_table, label_table
 from burnside.report.mistakes import limits_text
 from burnside.report.planar import ratio_text, saving_text
 from burnside.report.plots import Plot
+from burnside.report.ring3d import final_table
 from burnside.report.savings import plan_table
 from burnside.report.tables import between, markdown, number, spaced, three_digits, with_error, with_interval
 from burnside.runs import Results
-from burnside.runs.results import committed
 
 __all__ = ["BLOCKS", "FIGURES"]
 
@@ -50,23 +49,16 @@ def _per_cent(row: Mapping[str, Any], name: str, digits: int = 1, value: str = "
     return with_interval(*(None if end is None else 100 * end for end in ends), digits=digits)
 
 
-def _folder(experiment: str) -> Path:
-    found = committed(experiment)
-    if found is None:
-        raise UnreadableFile(f"there are no committed results of {experiment} here")
-    return found
-
-
 @cache
 def _results(experiment: str) -> Results:
-    return read_arms(_folder(experiment))
+    return read_arms(committed_file(experiment))
 
 
 @cache
 def _rows(experiment: str) -> tuple[dict[str, Any], ...]:
     from burnside.experiments.registry import EXPERIMENTS
 
-    return tuple(EXPERIMENTS[experiment].table(_folder(experiment), False))
+    return tuple(EXPERIMENTS[experiment].table(committed_file(experiment), False))
 
 
 # ---------------------------------------------------------------------- the 1D game
@@ -81,7 +73,7 @@ def _arms(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 def _ring1d_times() -> str:
     from burnside.experiments.ring1d.analysis import by_rule
 
-    rules = by_rule(_folder("ring1d"))
+    rules = by_rule(committed_file("ring1d"))
     other = {rule: {(r["n"], r["arm"], r["budget"]): r for r in rows} for rule, rows in rules.items()}
 
     def under(rule: str, row: Mapping[str, Any]) -> str:
@@ -160,98 +152,15 @@ FIGURES["returns-ring1d.svg"] = cache(_ring1d_figure)
 # ---------------------------------------------------------------------- the 3D game
 
 
-@block("ring3d-final")
-def _ring3d_final() -> str:
-    def score(row: Mapping[str, Any], name: str) -> str:
-        return "" if row[f"{name}_mean"] is None else with_error(row[f"{name}_mean"], row[f"{name}_se"])
-
-    def line(row: Mapping[str, Any]) -> list[str]:
-        learned = row["seeds"] is not None
-        return [
-            row["algorithm"].upper() if learned else row["algorithm"],
-            row["arm"] or "",
-            row["encoder"] or "",
-            str(row["episodes"] or ""),
-            score(row, "greedy"),
-            between(row["greedy_low"], row["greedy_high"]) if learned else "",
-            score(row, "sampled"),
-            between(row["sampled_low"], row["sampled_high"]) if learned else "",
-            score(row, "late"),
-            f"{100 * row['solved']:.0f} %",
-            "" if row["cells"] is None else f"{row['cells']:.0f}",
-            with_error(row["paper_mean"], row["paper_se"], 2) if learned else "",
-        ]
-
-    return markdown(
-        ["algorithm", "arm", "encoder", "episodes", "greedy", "95 %", "sampled", "95 %", "last 5 greedy",
-         "solved", "cells", "the paper"],
-        [line(row) for row in _rows("ring3d")],
-    )  # fmt: skip
+block("ring3d-final")(lambda: markdown(*final_table(_rows("ring3d"))))
 
 
 # ---------------------------------------------------------------------- the cube
 
 
-@block("cube-labels")
-def _cube_labels() -> str:
-    lines, last = [], None
-    for row in (row for row in _rows("cube") if row["kind"] == "labels"):
-        lines.append(
-            [
-                "" if row["labels"] == last else spaced(row["labels"]),
-                row["arm"],
-                spaced(row["distinct_inputs"]),
-                with_error(row["rmse"], row["rmse_se"], 3),
-                between(row["rmse_low"], row["rmse_high"], 3),
-                "–" if row["worth"] is None else worth_text(row),
-            ]
-        )
-        last = row["labels"]
-    return markdown(["labels", "arm", "distinct inputs", "RMSE", "95 %", "worth in labels"], lines)
-
-
-def _values(row: Mapping[str, Any], name: str, digits: int) -> str:
-    return with_interval(row[f"{name}_mean"], row[f"{name}_low"], row[f"{name}_high"], digits=digits)
-
-
-def _gap(row: Mapping[str, Any], name: str, digits: int) -> str:
-    return with_interval(row[name], row[f"{name}_low"], row[f"{name}_high"], digits=digits)
-
-
-@block("cube-davi")
-def _cube_davi() -> str:
-    return markdown(
-        ["N", "arm", "seeds", "RMSE", "95 %", "greedy, %", "beam, % (mean ± SD)", "± SE", "95 %", "length", "paper, %"],
-        [
-            [
-                str(row["n"]),
-                row["arm"],
-                str(row["seeds"]),
-                with_error(row["rmse"], row["rmse_se"], 3),
-                between(row["rmse_low"], row["rmse_high"], 3),
-                _values(row, "greedy", 1),
-                with_error(row["solved_mean"], row["solved_sd"]),
-                spaced(row["solved_se"], 1),
-                between(row["solved_low"], row["solved_high"]),
-                spaced(row["solution_length"], 1),
-                with_error(row["paper_mean"], row["paper_se"]),
-            ]
-            for row in _rows("cube")
-            if row["kind"] == "davi"
-        ],
-    )
-
-
-@block("cube-gaps")
-def _cube_gaps() -> str:
-    return markdown(
-        ["N", "arm", "seeds", "RMSE minus the baseline's", "beam, points minus the baseline's"],
-        [
-            [str(row["n"]), row["arm"], str(row["seeds"]), _gap(row, "rmse_gap", 3), _gap(row, "solved_gap", 1)]
-            for row in _rows("cube")
-            if row["kind"] == "davi" and row["rmse_gap"] is not None
-        ],
-    )
+block("cube-labels")(lambda: markdown(*label_table(_rows("cube"))))
+block("cube-davi")(lambda: markdown(*davi_table(_rows("cube"))))
+block("cube-gaps")(lambda: markdown(*gap_table(_rows("cube"))))
 
 
 @block("cube-sizes")
@@ -338,11 +247,11 @@ def _planar_finetune() -> str:
 
 
 def _robot_imitation(observations: Sequence[str]) -> str:
-    names = {"stack-three": "stack-three", "nut-assembly": "nut assembly"}
+    names = {"stack-two": "stack-two", "stack-three": "stack-three", "nut-assembly": "nut assembly"}
     sees = {"state": "poses", "cloud": "clouds", "tokens": "poses, clouds' network"}
     lines, last = [], None
     for row in _rows("robot"):
-        if row["kind"] != "imitation" or row["observation"] not in observations:
+        if row["kind"] != "imitation" or row["observation"] not in observations or row["features"] != "poses":
             continue
         task = f"{names[row['task']]}, {sees[row['observation']]}"
         gap = (None if row[key] is None else 100 * row[key] for key in ("gap", "gap_low", "gap_high"))
@@ -376,7 +285,7 @@ def _robot_poses() -> str:
 @block("robot-finetune")
 def _robot_finetune() -> str:
     sees = {"state": "poses", "cloud": "clouds"}
-    rows = [row for row in _rows("robot") if row["kind"] == "finetune"]
+    rows = [row for row in _rows("robot") if row["kind"] == "finetune" and row["features"] == "poses"]
     return markdown(
         ["fine-tuning", "from", "frame", "steps", "seeds", "before", "after", "gain, points"],
         [
@@ -399,12 +308,8 @@ def _robot_finetune() -> str:
 
 
 def _mistakes(name: str) -> list[dict[str, str]]:
-    for top in (Path("results"), Path(__file__).resolve().parents[3] / "results"):
-        path = top / "mistakes" / f"{name}.csv"
-        if path.is_file():
-            with path.open(encoding="utf-8", newline="") as file:
-                return list(csv.DictReader(file))
-    raise UnreadableFile("there are no committed results of mistakes here")
+    with committed_file("mistakes", f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 #: How the models are called on the page.

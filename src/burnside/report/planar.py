@@ -9,11 +9,10 @@ from typing import Any
 from burnside.experiments.planar.analysis import cover_rows, finetune_curves, table
 from burnside.experiments.planar.config import ARMS
 from burnside.report.page import Page
-from burnside.report.parts import Report
-from burnside.report.plots import Plot, plot
-from burnside.report.tables import number, with_limits
+from burnside.report.parts import add_figures, add_results
+from burnside.report.plots import Plot, band, plot
+from burnside.report.tables import number, per_cent, with_limits
 from burnside.runs import Results, read_results
-from burnside.runs.results import committed
 from burnside.stats.ratios import Ratio
 
 __all__ = ["finetune_plot", "imitation_plot", "planar_part", "ratio_text", "saving_text", "show", "spread_plot"]
@@ -21,19 +20,15 @@ __all__ = ["finetune_plot", "imitation_plot", "planar_part", "ratio_text", "savi
 _COLOURS = {"world": "#d55e00", "relative": "#009e73", "robot": "#0072b2"}
 
 
-def planar_part(page: Page, preset: str, report: Report, out: Path) -> None:
+def planar_part(page: Page, preset: str, folder: Path, out: Path) -> None:
     """Tabulate and draw the sweep of the preset; the committed study is shown beside it."""
-    folder = Path("runs") / "planar" / preset
     page.text(
         "Planar manipulation whose rules commute exactly with the rigid motions of the plane. Scenes are spread by "
         "translations up to L and rotations up to Θ. The arm 'robot' sees and acts in the robot's frame, which is a "
         "canonical form under SE(2); 'relative' takes positions relative to the robot and keeps the world's "
         "directions; 'world' takes everything as it is. All have the same network and width of input."
     )
-    show(page, folder, f"This machine, preset '{preset}': burnside sweep planar --preset {preset}", out)
-    study = committed("planar")
-    if study is not None:
-        show(page, study, "The committed study: burnside sweep planar --preset study", out, suffix="-study")
+    add_results(page, "planar", show, preset, folder, out)
 
 
 def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "") -> None:
@@ -78,14 +73,8 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
         "Theorem 3 beside it: covers, in the max norm, of what expert episodes visit. The factor grows with the "
         "spread, as the measured one should; its size is that of a bound, not of a learner",
     )
-    for figure in (spread_plot(results, rows, suffix), imitation_plot(rows, suffix), finetune_plot(results, suffix)):
-        if figure is not None:
-            figure.save(out / "figures")
-            page.figure(figure.svg, figure.caption)
-
-
-def _range(low: float | None, high: float | None, scale: float = 1.0, digits: int = 1) -> str:
-    return "–" if low is None or high is None else f"{scale * low:.{digits}f} to {scale * high:.{digits}f}"
+    figures = (spread_plot(results, rows, suffix), imitation_plot(rows, suffix), finetune_plot(results, suffix))
+    add_figures(page, figures, out)
 
 
 def ratio_text(row: dict[str, Any], digits: int = 1) -> str:
@@ -114,10 +103,12 @@ def _ppo_cells(row: dict[str, Any]) -> list[object]:
 
 
 def _imitation_cells(row: dict[str, Any]) -> list[object]:
-    more = saving_text(row)
-    success = f"{row['success_mean']:.1%}"
-    interval = _range(row["success_low"], row["success_high"], 100)
-    return [row["task"], row["demos"], row["arm"], row["seeds"], success, interval, more]
+    return [
+        *(row["task"], row["demos"], row["arm"], row["seeds"]),
+        f"{row['success_mean']:.1%}",
+        per_cent(row["success_low"], row["success_high"]),
+        saving_text(row),
+    ]
 
 
 def _finetune_cells(row: dict[str, Any]) -> list[object]:
@@ -126,7 +117,7 @@ def _finetune_cells(row: dict[str, Any]) -> list[object]:
         f"{row['before_mean']:.1%}",
         f"{row['success_mean']:.1%}",
         f"{100 * row['gain_mean']:.1f}",
-        _range(row["gain_low"], row["gain_high"], 100),
+        per_cent(row["gain_low"], row["gain_high"]),
         row["env_steps"],
     ]
 
@@ -160,8 +151,7 @@ def spread_plot(results: Results, rows: list[dict[str, Any]], suffix: str = "") 
     )
     headers = ("task", "shift", "turn", "arm", "seed", "episodes", "solved")
     data = [[r[key] for key in ("task", "shift", "turn", "arm", "seed", "reached", "solved")] for r in mine]
-    single = len({r["seed"] for r in mine}) < 2
-    return plot(f"spread-planar{suffix}", caption, draw, headers, data, watermark="single seed" if single else None)
+    return plot(f"spread-planar{suffix}", caption, draw, headers, data, seeds=len({r["seed"] for r in mine}))
 
 
 def imitation_plot(rows: list[dict[str, Any]], suffix: str = "") -> Plot | None:
@@ -187,10 +177,10 @@ def imitation_plot(rows: list[dict[str, Any]], suffix: str = "") -> Plot | None:
 
     headers = ("task", "demos", "arm", "seeds", "success", "low", "high")
     keys = ("task", "demos", "arm", "seeds", "success_mean", "success_low", "success_high")
-    mark = "single seed" if min(r["seeds"] for r in mine) < 2 else None
+    seeds = min(r["seeds"] for r in mine)
     caption = "Imitation: success on held-out scenes against the number of demonstrations, 95 % over seeds."
     data = [[r[key] for key in keys] for r in mine]
-    return plot(f"imitation-planar{suffix}", caption, draw, headers, data, size=(4.2 * len(tasks), 3.4), watermark=mark)
+    return plot(f"imitation-planar{suffix}", caption, draw, headers, data, size=(4.2 * len(tasks), 3.4), seeds=seeds)
 
 
 def finetune_plot(results: Results, suffix: str = "") -> Plot | None:
@@ -202,10 +192,8 @@ def finetune_plot(results: Results, suffix: str = "") -> Plot | None:
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         for curve in found:
-            axes.plot(curve.env_steps, 100 * curve.mean, color=_COLOURS[curve.arm], label=f"{curve.task}, {curve.arm}")
-            axes.fill_between(
-                curve.env_steps, 100 * curve.low, 100 * curve.high, color=_COLOURS[curve.arm], alpha=0.15, linewidth=0
-            )
+            look = {"color": _COLOURS[curve.arm], "label": f"{curve.task}, {curve.arm}"}
+            band(axes, curve.env_steps, curve.mean, curve.low, curve.high, scale=100, **look)
         axes.set(xlabel="environment steps", ylabel="success, %", ylim=(0, 102))
         axes.legend()
 
@@ -216,5 +204,4 @@ def finetune_plot(results: Results, suffix: str = "") -> Plot | None:
     ]
     caption = "PPO over the denoising chain (Fig. 5 in small): success on held-out scenes, Student's 95 % over seeds."
     headers = ("task", "arm", "seeds", "env_steps", "success", "low", "high")
-    mark = "single seed" if min(c.seeds for c in found) < 2 else None
-    return plot(f"fig5-planar{suffix}", caption, draw, headers, rows, watermark=mark)
+    return plot(f"fig5-planar{suffix}", caption, draw, headers, rows, seeds=min(c.seeds for c in found))

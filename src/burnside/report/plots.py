@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from burnside._files import write_atomically, write_text
 from burnside.report import style
 from burnside.report.arms import mark, name_arms
@@ -17,7 +19,7 @@ from burnside.report.arms import mark, name_arms
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Plot", "as_csv", "plot"]
+__all__ = ["Plot", "as_csv", "band", "plot"]
 
 
 @dataclass(frozen=True)
@@ -62,23 +64,38 @@ def plot(
     rows: Sequence[Sequence[Any]],
     *,
     size: tuple[float, float] = (6.4, 4.2),
-    watermark: str | None = None,
+    seeds: int | None = None,
 ) -> Plot:
     """Call ``draw(figure)`` on an empty matplotlib figure and keep the result with its data.
 
     Labelled curves can be switched off where the plot is put on a page; see :mod:`burnside.report.arms`.
+
+    Args:
+        name: of the files.
+        caption: below the figure.
+        draw: fills the figure.
+        headers, rows: the data, for the table beside the figure.
+        size: in inches.
+        seeds: the fewest seeds behind a curve; a plot of a single one is marked as such.
     """
     with _house_style() as figure_class:
         figure = figure_class(figsize=size, facecolor=style.PAPER, layout="constrained")
         draw(figure)
         arms = mark(figure)
-        if watermark:
-            figure.text(0.5, 0.5, watermark, ha="center", va="center", rotation=25, fontsize=26, color="#00000022")
+        if seeds is not None and seeds < 2:
+            figure.text(0.5, 0.5, "single seed", ha="center", va="center", rotation=25, fontsize=26, color="#00000022")
         text, picture = io.BytesIO(), io.BytesIO()
         figure.savefig(text, format="svg", metadata={"Date": None, "Title": name})
         figure.savefig(picture, format="png", dpi=160, metadata={"Title": name})
     svg = name_arms(text.getvalue().decode(), arms)
     return Plot(name, caption, svg, picture.getvalue(), tuple(headers), tuple(map(tuple, rows)))
+
+
+def band(axes: Any, x: Any, middle: Any, low: Any, high: Any, *, color: str, scale: float = 1.0, **line: Any) -> None:
+    """Draw a curve with a shaded band from ``low`` to ``high``; all three are multiplied by ``scale``."""
+    middle, low, high = (scale * np.asarray(values, dtype=float) for values in (middle, low, high))
+    axes.plot(x, middle, color=color, **line)
+    axes.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
 
 
 @contextmanager

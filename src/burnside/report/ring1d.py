@@ -12,22 +12,19 @@ from burnside.experiments.arms import read_arms
 from burnside.experiments.ring1d import PAPER
 from burnside.experiments.ring1d.analysis import PARTS, by_rule, growth, ratios, returns_by_part, table
 from burnside.report.page import Page
-from burnside.report.parts import Report
-from burnside.report.plots import Plot, plot
-from burnside.report.tables import number, plus_minus
+from burnside.report.parts import add_figures, add_results
+from burnside.report.plots import Plot, band, plot
+from burnside.report.style import ARM_COLOURS
+from burnside.report.tables import number, with_error
 from burnside.runs import Results
-from burnside.runs.results import committed
 from burnside.stats.intervals import mean_band
 from burnside.theory.bounds import Size, leading_log10
 
 __all__ = ["curves_plot", "returns_plot", "ring1d_part", "times_plot"]
 
-_COLOURS = {"baseline": "#d55e00", "canonical": "#0072b2", "augment": "#009e73", "equivariant": "#cc79a7"}
 
-
-def ring1d_part(page: Page, preset: str, report: Report, out: Path) -> None:
+def ring1d_part(page: Page, preset: str, folder: Path, out: Path) -> None:
     """Draw and tabulate the sweep of the preset; the committed study is shown beside it."""
-    folder = Path("runs") / "ring1d" / preset
     page.text(
         "DQN on the ring of App. C. A run has converged at the first episode at which the mean return of its last 100 "
         "training episodes reaches 95 % of the exact expected optimal return. Runs that never do are censored: they "
@@ -36,10 +33,7 @@ def ring1d_part(page: Page, preset: str, report: Report, out: Path) -> None:
         "A censored run need not be one that would converge with more episodes: the last figure shows whether its "
         "return still rises when the budget ends, or falls.",
     )
-    show(page, folder, f"This machine, preset '{preset}': burnside sweep ring1d --preset {preset}", out)
-    study = committed("ring1d")
-    if study is not None:
-        show(page, study, "The committed study: burnside sweep ring1d --preset study", out, suffix="-study")
+    add_results(page, "ring1d", show, preset, folder, out)
 
 
 def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "") -> None:
@@ -52,12 +46,12 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
             row["arm"],
             row["seeds"],
             f"{row['solved']:.0%}",
-            plus_minus(row["mean"], row["se"]),
-            plus_minus(row["restricted_mean"], row["restricted_se"]),
+            with_error(row["mean"], row["se"]),
+            with_error(row["restricted_mean"], row["restricted_se"]),
             number(row["median"]),
-            ("≥ " if row["censored"] else "") + plus_minus(row["steps_mean"], row["steps_se"]),
+            ("≥ " if row["censored"] else "") + with_error(row["steps_mean"], row["steps_se"]),
             row["budget"],
-            plus_minus(row["paper_mean"], row["paper_se"]),
+            with_error(row["paper_mean"], row["paper_se"]),
         ]
         for row in rows
     ]
@@ -95,14 +89,14 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
         if slope is not None:
             page.text(f"{arm}: episodes grow as N^{slope.exponent:.2f} ({slope.interval}).")
     rules = by_rule(folder, allow_missing=True)
-    keyed = {rule: {(r["n"], r["arm"], r["budget"]): r for r in rows} for rule, rows in rules.items()}
+    keys = ("n", "arm", "variant", "budget")
+    keyed = {rule: {tuple(r[key] for key in keys): r for r in rows} for rule, rows in rules.items()}
     compared = [
         [*key, *(number(_rounded(keyed[rule][key]["restricted_mean"])) for rule in rules)] for key in keyed["train95"]
     ]
-    page.table(["N", "arm", "budget", *rules], compared, "Restricted mean under other readings of 'converged'")
-    for figure in (times_plot(results, suffix), curves_plot(results, suffix), returns_plot(results, suffix)):
-        figure.save(out / "figures")
-        page.figure(figure.svg, figure.caption)
+    page.table(["N", "arm", "DQN", "budget", *rules], compared, "Restricted mean under other readings of 'converged'")
+    plots = (times_plot, curves_plot, returns_plot)
+    add_figures(page, (draw(results, suffix) for draw in plots), out)
 
 
 def _rounded(value: float | None) -> float | None:
@@ -117,7 +111,7 @@ def times_plot(results: Results, suffix: str = "") -> Plot:
     def draw(figure: Any) -> None:
         left, right = figure.subplots(1, 2, width_ratios=[3, 2])
         for arm in sorted({r[1] for r in rows}):
-            colour = _COLOURS[arm]
+            colour = ARM_COLOURS[arm]
             mine = [r for r in rows if r[1] == arm]
             solved, open_ = ([r for r in mine if r[4] == flag] for flag in (True, False))
             left.scatter([r[0] for r in solved], [r[3] for r in solved], s=9, color=colour, alpha=0.5)
@@ -139,11 +133,11 @@ def times_plot(results: Results, suffix: str = "") -> Plot:
         left.set(yscale="log", xlabel="N", ylabel="episodes to convergence")
         left.legend()
         whole = [leading_log10(Size(n * n * 2 ** (n - 1), 4 * n * n * 2 ** (n - 1), 1), 4 * n, 1.0, 0.1) for n in sizes]
-        right.plot(sizes, whole, color=_COLOURS["baseline"], label="M")
+        right.plot(sizes, whole, color=ARM_COLOURS["baseline"], label="M")
         right.plot(
             sizes,
             [v - np.log10(n) for v, n in zip(whole, sizes, strict=True)],
-            color=_COLOURS["canonical"],
+            color=ARM_COLOURS["canonical"],
             label="M̄ = M / Z_N",
         )
         right.set(xlabel="N", ylabel="log10 of the bound (leading term)")
@@ -155,7 +149,6 @@ def times_plot(results: Results, suffix: str = "") -> Plot:
         "bound for the tabular game, ε = 1, δ = 0.1; it counts 2^(N−1) boards, which a network need not tell apart, so "
         "it predicts the ratio N at best and not the curve."
     )
-    single = len({r[2] for r in rows}) < 2
     headers = ("n", "arm", "seed", "episodes", "solved")
     return plot(
         f"fig4a-ring1d{suffix}",
@@ -164,7 +157,7 @@ def times_plot(results: Results, suffix: str = "") -> Plot:
         headers,
         rows,
         size=(9, 3.8),
-        watermark="single seed" if single else None,
+        seeds=len({r[2] for r in rows}),
     )
 
 
@@ -196,8 +189,7 @@ def curves_plot(results: Results, suffix: str = "", window: int = 100) -> Plot:
             axes = panels[k // across][k % across]
             for (size, arm), (x, mean, low, high) in curves.items():
                 if size == n:
-                    axes.plot(x, mean, color=_COLOURS[arm], label=arm, linewidth=1.2)
-                    axes.fill_between(x, low, high, color=_COLOURS[arm], alpha=0.15, linewidth=0)
+                    band(axes, x, mean, low, high, color=ARM_COLOURS[arm], label=arm, linewidth=1.2)
             axes.set_title(f"N = {n}", fontsize=9, loc="left")
             axes.set_xscale("log")
         for k in range(len(sizes), down * across):
@@ -220,7 +212,11 @@ def returns_plot(results: Results, suffix: str = "", only: Sequence[int] = ()) -
         suffix: of the name.
         only: these sizes; all of them if empty.
     """
-    chosen = {key: parts for key, parts in returns_by_part(results).items() if not only or key[0] in only}
+    chosen = {
+        key[:3]: parts
+        for key, parts in returns_by_part(results).items()
+        if (not only or key[0] in only) and key[3] == "paper" and key[2] <= 10_000
+    }
     found = {key: mean_band(parts) for key, parts in chosen.items()}
     targets = {int(r["n"]): 0.95 * float(r["optimum"]) for r in results.rows}
     sizes = sorted({n for n, _, _ in found})
@@ -232,12 +228,11 @@ def returns_plot(results: Results, suffix: str = "", only: Sequence[int] = ()) -
         panels = figure.subplots(down, across, squeeze=False)
         for k, n in enumerate(sizes):
             axes = panels[k // across][k % across]
-            for key, band in found.items():
+            for key, returns in found.items():
                 size, arm, _ = key
                 if size == n:
-                    x, colour = ends[key], _COLOURS[arm]
-                    axes.plot(x, band.value, color=colour, label=arm, marker="o", markersize=2, linewidth=1.2)
-                    axes.fill_between(x, band.low, band.high, color=colour, alpha=0.15, linewidth=0)
+                    look: Any = {"label": arm, "marker": "o", "markersize": 2, "linewidth": 1.2}
+                    band(axes, ends[key], *returns, color=ARM_COLOURS[arm], **look)
             axes.axhline(targets[n], color="#5c6670", linestyle=":", linewidth=1)
             axes.set_title(f"N = {n}", fontsize=9, loc="left")
             if k % across == 0:
@@ -255,11 +250,10 @@ def returns_plot(results: Results, suffix: str = "", only: Sequence[int] = ()) -
     )
     rows = [
         (*key[:2], int(end), *map(float, point))
-        for key, band in found.items()
-        for end, *point in zip(ends[key], *band, strict=True)
+        for key, returns in found.items()
+        for end, *point in zip(ends[key], *returns, strict=True)
     ]
     headers = ("n", "arm", "episodes", "return", "low", "high")
     height = 2.2 * max(1, -(-len(sizes) // (2 if len(sizes) == 4 else 3))) + 0.4
-    single = len({r["seed"] for r in results.rows}) < 2
-    mark = "single seed" if single else None
-    return plot(f"returns-ring1d{suffix}", caption, draw, headers, rows, size=(9, height), watermark=mark)
+    seeds = len({r["seed"] for r in results.rows})
+    return plot(f"returns-ring1d{suffix}", caption, draw, headers, rows, size=(9, height), seeds=seeds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +11,20 @@ from burnside.experiments.ring3d import PAPER, Setting
 from burnside.experiments.ring3d.analysis import circling, curves, table
 from burnside.experiments.ring3d.config import ALGORITHMS
 from burnside.report.page import Page
-from burnside.report.parts import Report
+from burnside.report.parts import add_figures, add_results
 from burnside.report.plots import Plot, plot
-from burnside.report.tables import number, plus_minus
+from burnside.report.style import ARM_COLOURS
+from burnside.report.tables import Table, between, spaced, with_error
 from burnside.runs import Results
-from burnside.runs.results import committed
 
-__all__ = ["curve_plots", "ring3d_part", "show"]
+__all__ = ["curve_plots", "final_table", "ring3d_part", "show"]
 
-#: As in the 1D part: an arm is a colour; the encoder is the line.
-_COLOURS = {"baseline": "#d55e00", "canonical": "#0072b2", "augment": "#009e73", "equivariant": "#cc79a7"}
+#: An arm is a colour, the encoder is the line.
 _LINES = {"pool": "-", "flatten": "--"}
 
 
-def ring3d_part(page: Page, preset: str, report: Report, out: Path) -> None:
+def ring3d_part(page: Page, preset: str, folder: Path, out: Path) -> None:
     """Tabulate and draw the sweep of the preset; the committed study is shown beside it."""
-    folder = Path("runs") / "ring3d" / preset
     page.text(
         "DQN and PPO on the 3D game of App. C, N = 5. The paper gives one number per arm and neither the "
         "algorithm nor how the policy was played, so greedy and sampled play of both are shown. 'pool' is the paper's "
@@ -33,71 +32,75 @@ def ring3d_part(page: Page, preset: str, report: Report, out: Path) -> None:
         f"Why a trained policy can end below a random one: a policy that ignores the board and is played greedily runs "
         f"in a circle of a few cells, and pays for a mine on 70 % of 100 steps unless the goal happens to lie on it, "
         f"which gives {circling(2):.1f} to {circling(5):.1f} for circles of two to five cells; the paper's baseline "
-        f"has {plus_minus(*PAPER['baseline'])}.",
+        f"has {with_error(*PAPER['baseline'])}.",
     )
-    show(page, folder, f"This machine, preset '{preset}': burnside sweep ring3d --preset {preset}", out)
-    study = committed("ring3d")
-    if study is not None:
-        show(page, study, "The committed study: burnside sweep ring3d --preset study", out, suffix="-study")
+    add_results(page, "ring3d", show, preset, folder, out)
 
 
 def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "") -> None:
     """Add one folder of results to the page."""
     results = read_arms(folder, allow_missing=True)
-    headers = [
-        *("algorithm", "arm", "encoder", "seeds", "episodes", "updates"),
-        *("greedy ± SE", "95 %", "sampled ± SE", "last 5 greedy", "solved", "cells", "paper"),
-    ]
-    page.table(headers, [_cells(row) for row in table(folder, allow_missing=True)], caption)
-    for figure in curve_plots(results, suffix):
-        figure.save(out / "figures")
-        page.figure(figure.svg, figure.caption)
+    page.table(*final_table(table(folder, allow_missing=True)), caption)
+    add_figures(page, curve_plots(results, suffix), out)
 
 
-def _cells(row: dict[str, Any]) -> list[object]:
-    learned = row["seeds"] is not None
-    low, high = row["greedy_low"], row["greedy_high"]
-    return [
-        row["algorithm"].upper() if learned else row["algorithm"],
-        row["arm"] or "",
-        row["encoder"] or "",
-        row["seeds"],
-        row["episodes"],
-        number(None if row["updates"] is None else round(row["updates"])),
-        plus_minus(row["greedy_mean"], row["greedy_se"]),
-        f"{low:.1f} to {high:.1f}" if low is not None and high is not None and row["seeds"] > 1 else "–",
-        plus_minus(row["sampled_mean"], row["sampled_se"]),
-        plus_minus(row["late_mean"], row["late_se"]),
-        f"{row['solved']:.0%}",
-        number(None if row["cells"] is None else round(row["cells"], 1)),
-        plus_minus(row["paper_mean"], row["paper_se"]),
-    ]
+def final_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Final returns beside the paper's; for the report and for the page of the experiment."""
+
+    def score(row: Mapping[str, Any], name: str) -> str:
+        return "" if row[f"{name}_mean"] is None else with_error(row[f"{name}_mean"], row[f"{name}_se"])
+
+    def line(row: Mapping[str, Any]) -> list[str]:
+        learned = row["seeds"] is not None
+        return [
+            row["algorithm"].upper() if learned else row["algorithm"],
+            row["arm"] or "",
+            row["encoder"] or "",
+            str(row["seeds"] or ""),
+            str(row["episodes"] or ""),
+            spaced(row["updates"]) if learned else "",
+            score(row, "greedy"),
+            between(row["greedy_low"], row["greedy_high"]) if learned else "",
+            score(row, "sampled"),
+            between(row["sampled_low"], row["sampled_high"]) if learned else "",
+            score(row, "late"),
+            f"{100 * row['solved']:.0f} %",
+            "" if row["cells"] is None else f"{row['cells']:.0f}",
+            with_error(row["paper_mean"], row["paper_se"], 2) if learned else "",
+        ]
+
+    headers = (
+        *("algorithm", "arm", "encoder", "seeds", "episodes", "updates", "greedy", "95 %", "sampled", "95 %"),
+        *("last 5 greedy", "solved", "cells", "the paper"),
+    )
+    return headers, [line(row) for row in rows]
 
 
 def curve_plots(results: Results, suffix: str = "", window: int | None = None) -> list[Plot]:
-    """Fig. 4b, one plot per algorithm: moving averages of the training return, with Student's 95 % bands over seeds.
+    """Fig. 4b, one plot per algorithm and budget: moving averages of the training return, with Student's 95 % bands.
 
     The default window is a fifth of the run, from 10 to 100 episodes: over more, a short curve would be all start.
     """
     out = []
-    for algorithm in ALGORITHMS:
-        budgets = [int(row["episodes"]) for row in results.rows if row["algorithm"] == algorithm]
-        if not budgets:
-            continue
-        wide = min(100, max(10, min(budgets) // 5)) if window is None else window
-        mine = [curve for curve in curves(results, window=wide) if curve.setting.algorithm == algorithm]
+    found = {(str(row["algorithm"]), int(row["episodes"])) for row in results.rows}
+    for algorithm, budget in sorted(found, key=lambda each: (ALGORITHMS.index(each[0]), each[1])):
+        wide = min(100, max(10, budget // 5)) if window is None else window
+        shortest = min(episodes for name, episodes in found if name == algorithm)
+        name = f"fig4b-ring3d-{algorithm}" + ("" if budget == shortest else f"-{budget}")
+        key = (algorithm, budget)
+        mine = [curve for curve in curves(results, window=wide) if (curve.setting.algorithm, curve.budget) == key]
 
         def draw(figure: Any, mine: Any = mine) -> None:
             axes = figure.subplots()
             for curve in mine:
                 setting: Setting = curve.setting
-                colour = _COLOURS[setting.arm]
+                colour = ARM_COLOURS[setting.arm]
                 label = f"{setting.arm}, {setting.encoder}"
                 axes.plot(curve.episode, curve.mean, color=colour, linestyle=_LINES[setting.encoder], label=label)
                 if curve.seeds > 1:
                     axes.fill_between(curve.episode, curve.low, curve.high, color=colour, alpha=0.15, linewidth=0)
             for arm, (mean, _) in PAPER.items():
-                axes.axhline(mean, color=_COLOURS[arm], linestyle=":", linewidth=1)
+                axes.axhline(mean, color=ARM_COLOURS[arm], linestyle=":", linewidth=1)
             axes.set(xlabel="episode", ylabel="training return", ylim=(-75, 22))
             axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
 
@@ -112,12 +115,12 @@ def curve_plots(results: Results, suffix: str = "", window: int | None = None) -
         )
         out.append(
             plot(
-                f"fig4b-ring3d-{algorithm}{suffix}",
+                f"{name}{suffix}",
                 caption,
                 draw,
                 ("arm", "encoder", "seeds", "episode", "mean", "low", "high"),
                 rows,
-                watermark="single seed" if min(curve.seeds for curve in mine) < 2 else None,
+                seeds=min(curve.seeds for curve in mine),
             )
         )
     return out

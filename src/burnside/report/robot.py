@@ -9,10 +9,10 @@ from typing import Any
 from burnside.experiments.robot.analysis import Curve, finetune_curves, table, training_curves
 from burnside.experiments.robot.config import ARMS
 from burnside.report.page import Page
-from burnside.report.parts import Report
-from burnside.report.plots import Plot, plot
+from burnside.report.parts import add_figures, add_results
+from burnside.report.plots import Plot, band, plot
+from burnside.report.tables import per_cent
 from burnside.runs import Results, read_results
-from burnside.runs.results import committed
 
 __all__ = ["demonstrations_plot", "finetune_plot", "has_simulator", "robot_part", "show"]
 
@@ -23,6 +23,7 @@ _COLOURS = {
     "relative": "#8a8a8a",
     "upright": "#e69f00",
     "gripper": "#0072b2",
+    "augmented": "#56b4e9",
 }
 _SEES = {"state": "poses", "cloud": "clouds", "tokens": "poses in the clouds' network"}
 _NEEDED = ("mujoco", "robosuite", "h5py", "fpsample", "torch")
@@ -33,7 +34,7 @@ def has_simulator() -> bool:
     return all(importlib.util.find_spec(name) is not None for name in _NEEDED)
 
 
-def robot_part(page: Page, preset: str, report: Report, out: Path) -> None:
+def robot_part(page: Page, preset: str, folder: Path, out: Path) -> None:
     """Tabulate and draw the sweep of the preset, which needs the simulator, and the committed study."""
     page.text(
         "Two manipulation tasks on MuJoCo with a Panda arm: imitation of scripted demonstrations by flow matching, "
@@ -42,17 +43,12 @@ def robot_part(page: Page, preset: str, report: Report, out: Path) -> None:
         "upright, azimuth and relative take a part of the gripper's pose only. "
         "The simulator does not have the symmetry exactly: gravity, the table, the base and the joint limits break it."
     )
-    if has_simulator():
-        folder = Path("runs") / "robot" / preset
-        show(page, folder, f"This machine, preset '{preset}': burnside sweep robot --preset {preset}", out)
-    else:
+    if not has_simulator():
         page.text(
             "Not run here: the simulator is the extra 'robot', with an environment of its own ('make test-robot' makes "
             "it in .venv-robot; then '.venv-robot/bin/burnside reproduce --only robot' runs this part)."
         )
-    study = committed("robot")
-    if study is not None:
-        show(page, study, "The committed study: burnside sweep robot --preset study", out, suffix="-study")
+    add_results(page, "robot", show, preset, folder if has_simulator() else None, out)
 
 
 def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "") -> None:
@@ -64,6 +60,7 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
         [
             "task",
             "sees",
+            "cell",
             "demonstrations",
             "frame",
             "seeds",
@@ -75,57 +72,91 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
         [_imitation_cells(row) for row in imitation],
         f"{caption}. Imitation: success on held-out scenes; the gate of fine-tuning is 20 to 60 %",
     )
+    saved = [row for row in rows if row["kind"] == "saving"]
+    if saved:
+        page.table(
+            [
+                "task",
+                "sees",
+                "cell",
+                "demonstrations",
+                "frame",
+                "seeds",
+                "success",
+                "demonstrations saved, times",
+                "95 %",
+            ],
+            [_saving_cells(row) for row in saved],
+            f"{caption}. How many times as many demonstrations the world's frame needs for the same success",
+        )
     if tuned:
         page.table(
-            ["task", "sees", "demonstrations", "frame", "seeds", "before", "after", "95 % over seeds", "gain in points",
-             "95 % over seeds", "training episodes at the end", "environment steps"],
+            ["task", "sees", "cell", "demonstrations", "frame", "PPO", "seeds", "before", "after", "95 % over seeds",
+             "gain in points", "95 % over seeds", "training episodes at the end", "environment steps"],
             [_finetune_cells(row) for row in tuned],
             f"{caption}. PPO over the denoising chain, from those policies",
         )  # fmt: skip
-    for figure in (demonstrations_plot(rows, suffix), finetune_plot(results, suffix)):
-        if figure is not None:
-            figure.save(out / "figures")
-            page.figure(figure.svg, figure.caption)
+    add_figures(page, (demonstrations_plot(rows, suffix), finetune_plot(results, suffix)), out)
 
 
-def _range(low: float | None, high: float | None) -> str:
-    return "–" if low is None or high is None else f"{100 * low:.1f} to {100 * high:.1f}"
+def _place(row: dict[str, Any]) -> list[object]:
+    sees = row["observation"] if row["features"] == "poses" else f"{row['observation']}, {row['features']}"
+    still = not (row["shift"] or row["turn"])
+    cell = "stands still" if still else f"± {row['shift']:g} m, ± {row['turn']:g}°"
+    return [row["task"], sees + (", mishaps" if row["mishaps"] else ""), cell, row["demos"], row["arm"]]
+
+
+def _saving_cells(row: dict[str, Any]) -> list[object]:
+    ends = ["…" if row[key] is None else f"{row[key]:.1f}" for key in ("saving_low", "saving_high")]
+    return [
+        *(*_place(row), row["seeds"], f"{row['success']:.1%}"),
+        f"{row['saving_bound']} {row['saving']:.1f}".strip(),
+        " to ".join(ends),
+    ]
 
 
 def _imitation_cells(row: dict[str, Any]) -> list[object]:
     return [
-        *(row["task"], row["observation"], row["demos"], row["arm"], row["seeds"]),
+        *(*_place(row), row["seeds"]),
         f"{row['successes']} of {row['seeds'] * row['scenes']}",
         f"{row['success']:.1%}",
-        _range(row["success_low"], row["success_high"]),
+        per_cent(row["success_low"], row["success_high"]),
         f"{row['inside_gate']} of {row['seeds']}",
     ]
 
 
 def _finetune_cells(row: dict[str, Any]) -> list[object]:
     return [
-        *(row["task"], row["observation"], row["demos"], row["arm"], row["seeds"]),
+        *(*_place(row), ", ".join([row["pays"], *([row["variant"]] if row["variant"] else [])]), row["seeds"]),
         *(f"{row['before']:.1%}", f"{row['success']:.1%}"),
-        _range(row["success_low"], row["success_high"]),
+        per_cent(row["success_low"], row["success_high"]),
         f"{100 * row['gain']:.1f}",
-        _range(row["gain_low"], row["gain_high"]),
+        per_cent(row["gain_low"], row["gain_high"]),
         "–" if row["training"] is None else f"{row['training']:.1%}",
         row["env_steps"],
     ]
-
-
-def _single(rows: list[dict[str, Any]]) -> str | None:
-    return "single seed" if rows and min(row["seeds"] for row in rows) < 2 else None
 
 
 def _distance(row: dict[str, Any], end: str) -> float:
     return 0.0 if row[end] is None else 100 * abs(row["success"] - row[end])
 
 
+def _panel(row: dict[str, Any]) -> tuple[Any, ...]:
+    """What the curves of one panel share."""
+    return tuple(row[key] for key in ("task", "observation", "features", "mishaps", "shift", "turn"))
+
+
+def _panel_title(panel: tuple[Any, ...]) -> str:
+    task, observation, features, mishaps, shift, turn = panel
+    sees = _SEES[observation] if features == "poses" else f"{_SEES[observation]}, relations"
+    more = ", mishaps" if mishaps else ""
+    return f"{task}, {sees}{more}" + (f"\ncell ± {shift:g} m, ± {turn:g}°" if shift or turn else "")
+
+
 def demonstrations_plot(rows: list[dict[str, Any]], suffix: str = "") -> Plot | None:
     """Success of imitation against the number of demonstrations, by frame; a panel per task and observation."""
     mine = [row for row in rows if row["kind"] == "imitation"]
-    tasks = sorted({(row["task"], row["observation"]) for row in mine}, reverse=True)
+    tasks = sorted({_panel(row) for row in mine}, reverse=True)
     if not mine:
         return None
 
@@ -133,34 +164,41 @@ def demonstrations_plot(rows: list[dict[str, Any]], suffix: str = "") -> Plot | 
         panels = figure.subplots(1, len(tasks), squeeze=False, sharey=True)[0]
         for axes, task in zip(panels, tasks, strict=True):
             for k, arm in enumerate(ARMS):
-                chosen = [row for row in mine if (row["task"], row["observation"]) == task and row["arm"] == arm]
+                chosen = [row for row in mine if _panel(row) == task and row["arm"] == arm]
                 if not chosen:
                     continue
                 y = [100 * row["success"] for row in chosen]
                 ends = [[_distance(r, end) for r in chosen] for end in ("success_low", "success_high")]
                 x = [row["demos"] * 1.03 ** (k - 2) for row in chosen]  # side by side
                 axes.errorbar(x, y, ends, color=_COLOURS[arm], marker="o", markersize=3, capsize=2, label=arm)
-            axes.set(xscale="log", xlabel="demonstrations", title=f"{task[0]}, {_SEES[task[1]]}", ylim=(-2, 102))
-            numbers = sorted({row["demos"] for row in mine if (row["task"], row["observation"]) == task})
+            axes.set(xscale="log", xlabel="demonstrations", title=_panel_title(task), ylim=(-2, 102))
+            numbers = sorted({row["demos"] for row in mine if _panel(row) == task})
             axes.set_xlim(numbers[0] / 1.5, numbers[-1] * 1.5)
             axes.set_xticks(numbers, [str(n) for n in numbers])
             axes.minorticks_off()
             axes.legend()
         panels[0].set_ylabel("success, %")
 
-    headers = ("task", "observation", "demos", "arm", "seeds", "success", "low", "high")
-    keys = ("task", "observation", "demos", "arm", "seeds", "success", "success_low", "success_high")
+    place = ("task", "observation", "features", "shift", "turn", "demos", "arm", "seeds", "success")
+    headers, keys = (*place, "low", "high"), (*place, "success_low", "success_high")
     caption = (
         "Imitation: success on held-out scenes against the number of demonstrations, 95 % over seeds (none for one)."
     )
     data = [[row[key] for key in keys] for row in mine]
-    size = (4.2 * len(tasks), 3.4)
-    return plot(f"demonstrations-robot{suffix}", caption, draw, headers, data, size=size, watermark=_single(mine))
+    size, seeds = (4.2 * len(tasks), 3.4), min(row["seeds"] for row in mine)
+    return plot(f"demonstrations-robot{suffix}", caption, draw, headers, data, size=size, seeds=seeds)
 
 
 def _marker(curves: list[Curve], curve: Curve) -> str:
     """Another one for every number of demonstrations that an arm begins with."""
     return "osD^v"[sorted({c.demos for c in curves if c.arm == curve.arm}).index(curve.demos) % 5]
+
+
+def _which(curve: Curve) -> str:
+    """What a curve's settings of PPO and cell are, where they are not the usual ones."""
+    own = curve.setting
+    more = [own.variant, own.pays if own.pays != "sparse" else "", f"± {own.turn:g}°" if own.turn else ""]
+    return "".join(f", {part}" for part in more if part)
 
 
 def finetune_plot(results: Results, suffix: str = "") -> Plot | None:
@@ -176,12 +214,12 @@ def finetune_plot(results: Results, suffix: str = "") -> Plot | None:
         for axes, task in zip(panels, tasks, strict=True):
             for curve in (c for c in found if c.task == task):
                 colour, marker = _COLOURS[curve.arm], _marker(found, curve)
-                label = f"{curve.arm}, {curve.demos} demos"
-                axes.plot(curve.env_steps, 100 * curve.mean, color=colour, marker=marker, markersize=4, label=label)
-                axes.fill_between(curve.env_steps, 100 * curve.low, 100 * curve.high, color=colour, alpha=0.15, lw=0)
+                label = f"{curve.arm}, {curve.demos} demos{_which(curve)}"
+                look: Any = {"color": colour, "marker": marker, "markersize": 4, "label": label}
+                band(axes, curve.env_steps, curve.mean, curve.low, curve.high, scale=100, **look)
             for curve in (c for c in train if c.task == task):
                 colour, marker = _COLOURS[curve.arm], _marker(found, curve)
-                label = f"{curve.arm}, {curve.demos}, training"
+                label = f"{curve.arm}, {curve.demos}{_which(curve)}, training"
                 line = {"lw": 0.8, "ls": ":", "marker": marker, "markersize": 2}
                 axes.plot(curve.env_steps, 100 * curve.mean, color=colour, label=label, **line)
             axes.set(xlabel="environment steps", title=task, ylim=(-2, 102))
@@ -199,5 +237,5 @@ def finetune_plot(results: Results, suffix: str = "") -> Plot | None:
         "dotted: training episodes, with the noise of the sampler."
     )
     headers = ("kind", "task", "arm", "demos", "seeds", "env_steps", "success", "low", "high")
-    mark = "single seed" if min(curve.seeds for curve in found) < 2 else None
-    return plot(f"fig5-robot{suffix}", caption, draw, headers, rows, size=(4.2 * len(tasks), 3.4), watermark=mark)
+    size, seeds = (4.2 * len(tasks), 3.4), min(curve.seeds for curve in found)
+    return plot(f"fig5-robot{suffix}", caption, draw, headers, rows, size=size, seeds=seeds)

@@ -14,10 +14,9 @@ from typing import Any
 from burnside.experiments.atlas.analysis import Group, curve_band, groups, rows_of
 from burnside.experiments.atlas.config import FRACTIONS, MAIN, PATIENCE, PRESETS, conditions
 from burnside.report.page import Page
-from burnside.report.parts import Report
+from burnside.report.parts import add_results
 from burnside.report.plots import Plot, plot
 from burnside.report.tables import markdown, number
-from burnside.runs.results import committed
 from burnside.stats.ratios import Ratio
 
 __all__ = ["atlas_part", "measure_page", "plan_table", "savings_plot", "savings_rows"]
@@ -239,7 +238,7 @@ def plan_table() -> str:
     return markdown(heads, [*rows, ["all", "", "", "", "", "", f"{total:.1f}"]])
 
 
-def atlas_part(page: Page, preset: str, report: Report, out: Path) -> None:
+def atlas_part(page: Page, preset: str, folder: Path, out: Path) -> None:
     """Tabulate and draw the sweep of the preset; the committed study is shown beside it."""
     page.text(
         "How many times fewer environment steps a learner needs to a sustained threshold because it uses a symmetry, "
@@ -247,14 +246,10 @@ def atlas_part(page: Page, preset: str, report: Report, out: Path) -> None:
         "another fundamental domain, its indicator as a feature, and a symmetry of the same shape that does not hold. "
         "A saving that a control shares is not called a saving by symmetry."
     )
-    study = committed("atlas")
-    if study is not None:
-        show(page, study, "The committed study: burnside sweep atlas --preset study", out, "-study")
-    folder = Path("runs") / "atlas" / preset
-    show(page, folder, f"This machine, preset '{preset}': burnside sweep atlas --preset {preset}", out, "")
+    add_results(page, "atlas", show, preset, folder, out)
 
 
-def show(page: Page, folder: Path, caption: str, out: Path, suffix: str) -> None:
+def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "") -> None:
     """Add one folder of results to the page."""
     found = groups(folder, allow_missing=True)
     figure = savings_plot(found, f"atlas-savings{suffix}")

@@ -8,7 +8,6 @@ numbers differ in hue *and* in lightness and colour ``i`` does not depend on how
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -17,20 +16,19 @@ if TYPE_CHECKING:
     from burnside.report.graphs import Panel
 
 __all__ = [
+    "ARM_COLOURS",
     "FONTS",
     "GLYPH",
     "INK",
     "LINE",
     "MUTED",
     "PAPER",
-    "Cell",
     "colour",
     "faintness",
     "font_size",
     "labels",
     "luminance",
     "paint",
-    "ring_glyph",
     "text_on",
 ]
 
@@ -40,11 +38,18 @@ FONTS = ["DejaVu Sans", "sans-serif"]
 #: Colours of the printed figure.
 INK, MUTED, LINE, PAPER = "#1b1f24", "#5c6670", "#c3cad1", "#ffffff"
 
+#: Arms of the experiments, so that an arm has one colour in all of them; frames have their own.
+ARM_COLOURS = {
+    "baseline": "#d55e00",
+    "canonical": "#0072b2",
+    "position": "#e69f00",
+    "conjugation": "#0072b2",
+    "augment": "#009e73",
+    "equivariant": "#cc79a7",
+}
+
 #: Cells of a ring game (Fig. 1): goal, mine, free cell, and the outline of the agent.
 GLYPH = {"goal": "#2e9e5b", "mine": "#d63a3a", "free": "#e9ecef", "agent": "#111417", "ring": "#9aa4ae"}
-
-#: A cell of a ring game: x, y in the unit circle, radius, what it holds, whether the agent is there.
-Cell = tuple[float, float, float, str, bool]
 
 # Okabe and Ito (2008), reordered so that the first few differ most; their yellow is darkened to be seen on white.
 _FIRST = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d1f")
@@ -151,27 +156,6 @@ def faintness(lines: int) -> float:
     return min(0.85, max(0.07, 7 / math.sqrt(max(lines, 1))))
 
 
-def ring_glyph(model: str, state: str) -> tuple[Cell, ...]:
-    """The cells of a state of a ring game, from its name, as the small rings of Fig. 1; nothing for other models.
-
-    >>> [cell[3] for cell in ring_glyph("ring(n=5)", "goal 0, agent 0, mines {1}")], ring_glyph("fig2", "s1")
-    (['goal', 'mine', 'free', 'free', 'free'], ())
-    """
-    size = re.match(r"(?:slip-)?ring\(n=(\d+)", model)
-    found = re.match(r"goal (\d+), agent (\d+)(?:, mines \{([\d,]*)\})?$", state) if size else None
-    if size is None or found is None or not 3 <= int(size[1]) <= 16:
-        return ()
-    n, goal, agent = int(size[1]), int(found[1]), int(found[2])
-    mines = {int(k) for k in (found[3] or "").split(",") if k}
-    r = min(0.26, 0.7 * math.sin(math.pi / n) * 0.78)
-    cells = []
-    for k in range(n):
-        kind = "goal" if k == goal else "mine" if k in mines else "free"
-        angle = 2 * math.pi * k / n
-        cells.append((0.7 * math.sin(angle), -0.7 * math.cos(angle), r, kind, k == agent))
-    return tuple(cells)
-
-
 def paint(axes: Any, panel: Panel, points: float) -> None:
     """One graph on matplotlib axes of that many points: circles of orbits, then lines, nodes and labels."""
     from matplotlib.collections import LineCollection, PatchCollection
@@ -210,7 +194,7 @@ def paint(axes: Any, panel: Panel, points: float) -> None:
             axes.text(node.x, node.y, node.label, fontsize=node.font * points, **look)
     cells = [(node, cell) for node in panel.nodes for cell in node.glyph]
     if cells:
-        spots = [Circle((n.x + 0.9 * n.r * c[0], n.y + 0.9 * n.r * c[1]), 0.9 * n.r * c[2]) for n, c in cells]
-        outline = [GLYPH["agent" if c[4] else "ring"] for _, c in cells]
-        thick = [min(1.4, 0.12 * n.r * points) if c[4] else 0.3 for n, c in cells]
-        add(spots, facecolors=[GLYPH[c[3]] for _, c in cells], edgecolors=outline, linewidths=thick, zorder=4)
+        spots = [Circle((n.x + 0.9 * n.r * c.x, n.y + 0.9 * n.r * c.y), 0.9 * n.r * c.radius) for n, c in cells]
+        outline = [GLYPH["agent" if c.agent else "ring"] for _, c in cells]
+        thick = [min(1.4, 0.12 * n.r * points) if c.agent else 0.3 for n, c in cells]
+        add(spots, facecolors=[GLYPH[c.holds] for _, c in cells], edgecolors=outline, linewidths=thick, zorder=4)

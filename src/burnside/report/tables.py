@@ -11,12 +11,13 @@ from burnside.theory import Audit, Size
 
 __all__ = [
     "Row",
+    "Table",
     "audit_rows",
     "between",
     "bound_rows",
     "markdown",
     "number",
-    "plus_minus",
+    "per_cent",
     "spaced",
     "span",
     "three_digits",
@@ -25,6 +26,10 @@ __all__ = [
     "with_interval",
     "with_limits",
 ]
+
+
+#: Headers and rows of text.
+Table = tuple[Sequence[str], list[list[str]]]
 
 
 class Row(NamedTuple):
@@ -68,17 +73,6 @@ def three_digits(x: float) -> str:
     return f"{x:#.3g}".removesuffix(".")
 
 
-def plus_minus(mean: float | None, se: float | None) -> str:
-    """A mean and its standard error for people; without the latter where there is none.
-
-    >>> plus_minus(-67.38, 1.12), plus_minus(3.0, None), plus_minus(None, None)
-    ('-67.4 ± 1.1', '3.0', '–')
-    """
-    if mean is None:
-        return "–"
-    return f"{mean:.1f}" + ("" if se is None else f" ± {se:.1f}")
-
-
 def whole(n: int | None) -> str:
     """An integer of any size for people."""
     if n is None:
@@ -111,7 +105,11 @@ def spaced(value: float | None, digits: int = 0) -> str:
 
 
 def with_error(value: float | None, error: float | None, digits: int = 1) -> str:
-    """A mean ± its standard error."""
+    """A mean and its standard error; without the latter where there is none.
+
+    >>> with_error(-67.38, 1.12), with_error(3.0, None), with_error(None, None)
+    ('−67.4 ± 1.1', '3.0', '–')
+    """
     return spaced(value, digits) + ("" if value is None or error is None else f" ± {spaced(error, digits)}")
 
 
@@ -120,6 +118,15 @@ def between(low: float | None, high: float | None, digits: int = 1) -> str:
     if low is None or high is None:
         return "–"
     return f"{spaced(low, digits)}{' … ' if min(low, high) < 0 else '–'}{spaced(high, digits)}"
+
+
+def per_cent(low: float | None, high: float | None, digits: int = 1) -> str:
+    """An interval of shares as one of percentages.
+
+    >>> per_cent(0.25, 0.5), per_cent(None, 0.5)
+    ('25.0–50.0', '–')
+    """
+    return "–" if low is None or high is None else between(100 * low, 100 * high, digits)
 
 
 def with_interval(value: float | None, low: float | None, high: float | None, *, digits: int = 1) -> str:

@@ -17,7 +17,7 @@ FORMAT = 1
 
 
 def ours(version: Any) -> bool:
-    """Whether files of this version are read; true and 1.0 are no version, though they equal 1."""
+    """Whether files of this version are read; true and 1.0 are not versions, though they equal 1."""
     return type(version) is int and version == FORMAT
 
 

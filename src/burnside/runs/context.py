@@ -221,7 +221,7 @@ class Context:
                 os.fsync(file.fileno())
         except OSError as error:
             raise UnreadableFile(
-                f"cannot write {self._files.log}: {error.strerror}; the cell goes on from its last checkpoint when "
+                f"cannot write {self._files.log}: {error.strerror}; the cell resumes from its last checkpoint when "
                 f"the sweep is run again"
             ) from None
         self._rows.clear()

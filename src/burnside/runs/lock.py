@@ -1,10 +1,10 @@
-"""A lock file per cell: two sweeps on one folder never work on the same cell, and a dead one blocks nobody.
+"""A lock file per cell: two sweeps on one folder never work on the same cell, and a dead one does not block others.
 
 The file is created with O_EXCL and says who holds it: host, boot, pid and the start time of that process, so that a
 reused process number is not taken for the holder. On the same machine a dead holder is recognised at once; a holder on
-another machine by its heartbeat, the modification time of the file. A host name is no proof of being the same machine:
-clones and containers share it. So where it is equal and the boot is another one, the heartbeat decides as well, and
-after a restart of the machine the locks of before are free only once it has been missed three times (90 seconds).
+another machine by its heartbeat, the modification time of the file. An equal host name does not prove that it is the
+same machine: clones and containers share it. So where the boot is another one, the heartbeat decides as well, and after
+a restart of the machine its old locks are free only once the heartbeat has been missed three times (90 seconds).
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def is_free(path: Path) -> bool:
-    """Whether a lock could be taken now: nobody holds it, or a dead process does."""
+    """Whether a lock could be taken now: no process holds it, or a dead one does."""
     holder = _holder(path)
     return holder is None or _stale(path, holder)
 
@@ -176,7 +176,7 @@ class CellLock:
         return False
 
     def held(self) -> bool:
-        """Whether the file is still ours; somebody may have deleted it by hand."""
+        """Whether the file is still ours; a user may have deleted it."""
         return (_holder(self.path) or {}).get("token") == self.token
 
     def release(self) -> None:

@@ -241,7 +241,7 @@ def _check_manifest(content: dict[str, Any]) -> None:
     for name in content.get("files", []):
         stem, _, suffix = name.partition(".")
         if not stem.isidentifier() or suffix not in ("parquet", "csv", "npz"):
-            raise DamagedFile(f"{name!r} is no name of a file of results")
+            raise DamagedFile(f"{name!r} is not the name of a results file")
     if content.get("kind") == "compact" and not {"files", "missing", "cells"} <= set(content):
         raise DamagedFile("a key is missing")
 
@@ -419,7 +419,7 @@ def _frame(source: _File, take: Callable[[Any], Any]) -> Any:
     except Exception as error:
         raise source.damaged(type(error).__name__) from None
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # of Rust; it is no Exception
+        if type(error).__name__ != "PanicException":  # of Rust; it is not an Exception
             raise
         raise source.damaged("it makes the reader of parquet files fail") from None
 

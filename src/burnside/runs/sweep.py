@@ -73,7 +73,7 @@ def sweep(
     only: Mapping[str, Any] | None = None,
     progress: ProgressOption = "auto",
 ) -> SweepOutcome:
-    """Run the cells of a plan that have not finished; killed ones go on from their last checkpoint.
+    """Run the cells of a plan that have not finished; killed ones resume from their last checkpoint.
 
     Several sweeps may work on one folder, also from several machines: a cell is run by one of them, the others wait for
     it. A cell that fails does not stop the others. Ctrl-C and SIGTERM let the running cells write a checkpoint; a
@@ -174,7 +174,7 @@ class _Monitor:
         display.start(self._states)
 
     def ready(self) -> list[Cell]:
-        """Cells that nobody works on; waits as long as there are none but others work on some."""
+        """Cells that no other sweep works on; waits as long as others work on all that are left."""
         while not self.stopping:
             found, elsewhere = [], False
             for name, state in self._states.items():

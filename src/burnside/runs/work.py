@@ -1,4 +1,4 @@
-"""Running one cell, in whatever process: lock, resume, run, keep the result or the traceback."""
+"""Runs one cell, in any process: lock, resume, run, keep the result or the traceback."""
 
 from __future__ import annotations
 

@@ -3,9 +3,9 @@
 Reported are the solved fraction (Wilson), the restricted mean, and the Kaplan–Meier median; a plain mean ± SE, as the
 paper reports it, only when every run reached the threshold. Never a mean over those that did.
 
-Only a *time to the threshold* belongs here. What a run used up when its budget ended, such as environment steps after
-so many episodes, is observed and not censored: its mean is a plain mean (:func:`burnside.stats.mean_interval`). As a
-restricted mean it would be cut at the run that used least.
+Only a *time to the threshold* belongs here. What a run used up when its budget ended, such as environment steps
+after the last episode, is observed and not censored: its mean is a plain one (:func:`burnside.stats.mean_interval`).
+As a restricted mean it would be cut at the run that used least.
 """
 
 from __future__ import annotations

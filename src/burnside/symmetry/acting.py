@@ -192,8 +192,8 @@ class RotationActing(Acting):
             if not np.allclose(_up_to_turns(once - twice, rotation), 0.0, atol=1e-6):
                 i = int(np.argmax(np.abs(_up_to_turns(once - twice, rotation))))
                 raise InvalidAction(
-                    f"{rotation!r} is no representation of {group}: (gh)·x and g·(h·x) differ at place {i}; does the "
-                    "mirror belong to these vectors?"
+                    f"{rotation!r} is not a representation of {group}: (gh)·x and g·(h·x) differ at place {i}; does "
+                    "the mirror belong to these vectors?"
                 )
 
     def act(self, g: Any, x: Any) -> Any:

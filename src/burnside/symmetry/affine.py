@@ -82,7 +82,7 @@ class Affine(Map):
         if self.linear.ndim != 2 or self.linear.shape[0] != self.linear.shape[1]:
             raise InvalidAction(f"a map of vectors is a square matrix, got shape {self.linear.shape}")
         if not np.isfinite(self.linear).all() or abs(np.linalg.det(self.linear)) < 1e-9:
-            raise InvalidAction("this matrix cannot be inverted, so it is no element of a group")
+            raise InvalidAction("this matrix cannot be inverted, so it is not an element of a group")
         n = self.linear.shape[0]
         self.offset: FloatArray = frozen(np.zeros(n) if offset is None else offset, np.float64)
         if self.offset.shape != (n,):
@@ -274,7 +274,7 @@ def affine(m: Map) -> Affine:
         return m._affine
     if isinstance(m, SignedPermutation) or (isinstance(m, Trivial) and m.width is not None):
         return Affine(m.matrix())
-    raise InvalidAction(f"{m!r} is no map of vectors: all generators must act on the same space")
+    raise InvalidAction(f"{m!r} is not a map of vectors: all generators must act on the same space")
 
 
 def concat_maps(maps: Sequence[Map]) -> Map:

@@ -17,7 +17,7 @@ from burnside.errors import InvalidParameter
 from burnside.symmetry.acting import Acting
 from burnside.symmetry.declaration import EnvSymmetry
 
-__all__ = ["Orbit", "all_images", "orbit", "random_images", "role_of"]
+__all__ = ["Orbit", "all_images", "move_rows", "orbit", "random_images", "role_of"]
 
 _ROLES = {
     "observation": {
@@ -111,7 +111,7 @@ def random_images(
     found = {}
     for name, value in batch.items():
         role = role_of(name, roles)
-        found[name] = value if role == "same" else _move_rows(declaration.on(role), g, value)
+        found[name] = value if role == "same" else move_rows(declaration.on(role), g, value)
     return found, g
 
 
@@ -156,7 +156,7 @@ def orbit(declaration: EnvSymmetry, x: Any, *, tol: float = 1e-9) -> Orbit:
     return Orbit(_take(images, first), first, np.flatnonzero(same[0]))
 
 
-def _move_rows(acting: Acting, g: Any, value: Any) -> Any:
+def move_rows(acting: Acting, g: Any, value: Any) -> Any:
     """Row i moved by element i, also where a row holds several points: actions of shape (rows, 1), action chunks."""
     lead = acting.lead(value)
     more = 0 if lead is None else len(lead) - 1

@@ -54,7 +54,7 @@ class Representation:
 
     @property
     def width(self) -> int | None:
-        """How many numbers the vector has; None if it is no vector."""
+        """How many numbers the vector has; None if it is not a vector."""
         return None
 
     def __add__(self, other: Any) -> Representation:
@@ -160,7 +160,7 @@ class PerGenerator(Representation):
     def __post_init__(self) -> None:
         object.__setattr__(self, "maps", tuple(as_representation(m) for m in self.maps))
         if not self.maps:
-            raise InvalidParameter("an empty list is no representation: give one map for each generator")
+            raise InvalidParameter("an empty list is not a representation: give one map for each generator")
         if len({m.width for m in self.maps}) > 1:
             raise InvalidAction(
                 f"the generators must act on one space, but their maps have widths {[m.width for m in self.maps]}"
@@ -191,7 +191,7 @@ class ByKey(Representation):
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", {str(k): as_representation(v) for k, v in self.parts.items()})
         if not self.parts:
-            raise InvalidParameter("an empty dictionary is no representation: give one for each key of the space")
+            raise InvalidParameter("an empty dictionary is not a representation: give one for each key of the space")
 
     def to_data(self) -> Any:
         """A dictionary of kind ``dict``."""
@@ -221,7 +221,7 @@ class InOrder(Representation):
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", tuple(as_representation(part) for part in self.parts))
         if not self.parts:
-            raise InvalidParameter("an empty tuple is no representation: give one for each place of the space")
+            raise InvalidParameter("an empty tuple is not a representation: give one for each place of the space")
 
     def to_data(self) -> Any:
         """A dictionary of kind ``tuple``."""
@@ -332,7 +332,7 @@ def as_representation(spec: Any) -> Representation:
     if callable(spec):
         return Function(spec)
     raise InvalidParameter(
-        f"a {type(spec).__name__} is no representation: give a SignedPermutation, a Rotation, a string such as "
+        f"a {type(spec).__name__} is not a representation: give a SignedPermutation, a Rotation, a string such as "
         '"0,1,-2", a list (one per generator), a dictionary or a tuple'
     )
 

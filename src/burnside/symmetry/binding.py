@@ -44,7 +44,7 @@ _MOST = 100_000  # elements that get a map of their own
 
 
 def bind(group: EnvGroup, spec: Any) -> Acting:
-    """The action of a group by a representation; :class:`~burnside.errors.InvalidAction` if it is none.
+    """The action of a group by a representation; :class:`~burnside.errors.InvalidAction` if it is not an action.
 
     >>> import numpy as np
     >>> from burnside.symmetry.groups import env_group
@@ -138,7 +138,7 @@ def _one_map(group: FiniteGroup, j: int, rep: Representation) -> Map:
     if isinstance(rep, Map):
         return rep
     raise InvalidAction(
-        f"{rep!r} is no map that a generator could be: give a SignedPermutation, Labels, Image or Shift"
+        f"{rep!r} is not a map that a generator could be: give a SignedPermutation, Labels, Image or Shift"
     )
 
 

@@ -3,6 +3,7 @@
 - :func:`finite`: a finite subgroup of SO(2), O(2) or SO(3), which approximates it;
 - :func:`represented`: representations that are read off from functions of the user's, where those are linear;
 - :func:`channels_first`: pictures as learners store them;
+- :func:`squashed`: actions scaled to [−1, 1], as off-policy learners store them;
 - :func:`flat_maps`: what every element does to the numbers that a network sees (labels as one-hot vectors).
 """
 
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from burnside._types import AnyArray
+from burnside._types import AnyArray, FloatArray
 from burnside.errors import GroupTooLarge, InvalidAction, InvalidParameter
 from burnside.groups import Group
 from burnside.symmetry.acting import Acting, FunctionActing, LeafActing, StackActing, TreeActing, TrivialActing
@@ -25,7 +26,7 @@ from burnside.symmetry.images import Image
 from burnside.symmetry.labels import Labels, MultiLabels
 from burnside.symmetry.vectors import SignedPermutation, Trivial, unmoved
 
-__all__ = ["channels_first", "finite", "flat_maps", "represented"]
+__all__ = ["channels_first", "finite", "flat_maps", "represented", "squashed"]
 
 _MOST = 1000  # elements of a group that is read off from functions
 
@@ -96,7 +97,14 @@ def _read_off(acting: Acting, g: Any, space: Any, what: str) -> Map:
     width = space.shape[0]
 
     def act(x: AnyArray) -> AnyArray:
-        return np.asarray(acting.act(g, x.astype(space.dtype)), dtype=np.float64)
+        try:
+            return np.asarray(acting.act(g, x.astype(space.dtype)), dtype=np.float64)
+        except Exception as error:
+            raise InvalidParameter(
+                f"how the group acts on the {what} is a function that does not take any vector "
+                f"({type(error).__name__}: {error!s:.80}), so no matrix can be read off: give a representation, "
+                "or use the arm 'canonical'"
+            ) from error
 
     offset = act(np.zeros(width))
     matrix = np.stack([act(row) - offset for row in np.eye(width)], axis=1)
@@ -114,16 +122,20 @@ def _generated(generators: Sequence[tuple[Map, Map]], name: str) -> Group:
     """The abstract group that pairs of maps generate, as permutations of its own elements."""
     unit = tuple(m.identity() for m in generators[0])
     elements: list[tuple[Map, ...]] = [unit]
+    numbers = {tuple(map(_key, unit)): 0}
     images: list[list[int]] = [[] for _ in generators]
 
     def number(pair: tuple[Map, ...]) -> int:
-        for k, known in enumerate(elements):
-            if all(a.difference(b) is None for a, b in zip(pair, known, strict=True)):
-                return k
-        if len(elements) == _MOST:
-            raise GroupTooLarge(f"the generators of {name} generate more than {_MOST} elements: declare a subgroup")
-        elements.append(pair)
-        return len(elements) - 1
+        key = tuple(map(_key, pair))
+        if key not in numbers:
+            if len(elements) == _MOST:
+                raise GroupTooLarge(
+                    f"the generators of {name} generate more than {_MOST} elements, too many for a network or a batch: "
+                    "declare a finite subgroup, or use a canonical form"
+                )
+            numbers[key] = len(elements)
+            elements.append(pair)
+        return numbers[key]
 
     for h in elements:  # which grows meanwhile
         for j, s in enumerate(generators):
@@ -131,6 +143,14 @@ def _generated(generators: Sequence[tuple[Map, Map]], name: str) -> Group:
     if len(elements) == 1:
         raise InvalidAction(f"the generators of {name} change nothing, so there is nothing to learn from them")
     return Group(images, name="read off")
+
+
+def _key(m: Map) -> bytes:
+    """The same for maps that agree up to rounding."""
+    if isinstance(m, Labels):
+        return m.table.tobytes()
+    general = affine(m)
+    return (np.round(np.column_stack([general.linear, general.offset]), 5) + 0.0).tobytes()
 
 
 # ---------------------------------------------------------------------- pictures
@@ -156,6 +176,46 @@ def _moved_channels(rep: Representation) -> Representation:
     if isinstance(rep, InOrder):
         return InOrder(tuple(_moved_channels(part) for part in rep.parts))
     return rep
+
+
+# ---------------------------------------------------------------------- scaled actions
+
+
+def squashed(symmetry: EnvSymmetry, space: Any) -> EnvSymmetry:
+    """The same symmetry for actions that were scaled to [−1, 1], as SAC, TD3 and their replay buffers hold them.
+
+    There it must be a signed permutation: nothing else commutes with tanh.
+
+    >>> from gymnasium.spaces import Box
+    >>> squashed(EnvSymmetry("mirror", "-0", Affine([[-1.0]], [4.0])), Box(1, 3, (1,))).action
+    PerGenerator((SignedPermutation('-0'),))
+    """
+    from gymnasium import spaces
+
+    if not isinstance(space, spaces.Box):
+        return symmetry
+    low, high = np.asarray(space.low, np.float64).ravel(), np.asarray(space.high, np.float64).ravel()
+    half, middle = (high - low) / 2, (high + low) / 2
+    if symmetry.on("action").group.order is None:  # turned actions have no bounds, so these are signs at most
+        if not np.allclose(middle, 0.0):
+            raise InvalidParameter(f"{symmetry.name} needs actions between −b and b, but their bounds are {space}")
+        return symmetry
+    maps = []
+    for g in symmetry.generators:
+        m = affine(flat_maps(symmetry.on("action"), space)[int(g)])
+        offset = (m.linear @ middle + m.offset - middle) / half
+        scaled = Affine(_tidy(m.linear * half / half[:, None]), _tidy(offset)).simple()
+        if not isinstance(scaled, SignedPermutation):
+            raise InvalidParameter(
+                f"{symmetry.name} turns actions into each other, and SAC squashes each of them by tanh, which does not "
+                "commute with turns: use PPO, or quarter turns only"
+            )
+        maps.append(scaled)
+    return symmetry.changed(action=maps, domain=None, canonicalizer=None)
+
+
+def _tidy(x: FloatArray) -> FloatArray:
+    return np.where(np.abs(np.round(x) - x) < 1e-5, np.round(x), x) + 0.0
 
 
 # ---------------------------------------------------------------------- flat vectors

@@ -99,7 +99,7 @@ class ContinuousGroup(EnvGroup):
     def generators(self) -> list[FloatArray]:
         """Elements whose products come as near as one likes to every element.
 
-        One radian is no fraction of a full turn, so its multiples are dense in the circle. What holds for these
+        One radian is not a fraction of a full turn, so its multiples are dense in the circle. What holds for these
         elements, exactly, holds for the whole group if it depends on the element continuously.
         """
         found = [self.rotation(1.0)]

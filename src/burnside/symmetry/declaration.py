@@ -75,7 +75,7 @@ class EnvSymmetry:
     set_state: Callable[[Any, Any], None] | None = field(default=None, repr=False)
     canonicalizer: Any = field(default=None, repr=False, compare=False)
 
-    # The arguments of functions are no fields, so that `dataclasses.replace` passes those only that are to be replaced.
+    # The arguments of functions are not fields, so that `dataclasses.replace` passes only those to be replaced.
     def __init__(
         self,
         group: Any = None,
@@ -330,7 +330,7 @@ def as_symmetry(found: Any) -> EnvSymmetry:
     missing = [name for name in needed if not hasattr(found, name)]
     if missing:
         raise InvalidParameter(
-            f"a {type(found).__name__} is no symmetry of an environment: it lacks {', '.join(missing)} "
+            f"a {type(found).__name__} is not a symmetry of an environment: it lacks {', '.join(missing)} "
             "(see burnside.symmetry.EnvSymmetry)"
         )
     optional = ("get_state", "set_state", "act_on_state", "elements", "inverse", "canonicalizer", "name")

@@ -142,7 +142,7 @@ class FiniteForm(CanonicalForm):
             return (self._reflect(x), 1) if here < there else self._tied(x)
         if self._labels is not None and isinstance(x, int | np.integer):
             model: Any = self._acting.maps[0]  # type: ignore[attr-defined]
-            model(x)  # refuses what is no label
+            model(x)  # refuses what is not a label
             return self._labels[0][int(x) - model.start], self._labels[1][int(x) - model.start]
         found = self._acting.images(x)
         lead = self._acting.lead(x) or ()

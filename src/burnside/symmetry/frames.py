@@ -149,7 +149,7 @@ class FrameForm(CanonicalForm):
         return lambda x: frame.pose(self._group, np.asarray(x if frame.key is None else x[frame.key]))
 
     def _check_moves_along(self, frame: Frame, part: RotationActing | ConcatActing) -> None:
-        """F(g·x) = g F(x), tried on random vectors: else the numbers are no vector, point or angle of the group."""
+        """F(g·x) = g F(x), tried on random vectors: else the numbers are not a vector, point or angle of the group."""
         width = part.width if isinstance(part, ConcatActing) else part.rotation.width
         used = (*frame.direction, *frame.second, *frame.orientation, *frame.position)
         highest = max([*used, -1 if frame.angle is None else frame.angle])
@@ -163,7 +163,7 @@ class FrameForm(CanonicalForm):
         here, there = frame.pose(self._group, part.act(g, x)), np.matmul(g, frame.pose(self._group, x))
         if not np.allclose(here, there, atol=1e-6):
             raise InvalidAction(
-                f"{frame!r} does not move along with {self._group}: the places it names are no vector, angle, "
+                f"{frame!r} does not move along with {self._group}: the places it names are not a vector, angle, "
                 "orientation or point of the representation"
             )
 

@@ -58,7 +58,7 @@ class Image(Map):
             permute if permute is None or isinstance(permute, SignedPermutation) else SignedPermutation(permute)
         )
         if self.permute is not None and channels == "none":
-            raise InvalidParameter("an image without channels has none to permute")
+            raise InvalidParameter("an image without channels has no channels to permute")
         if self.permute is not None and op is None:
             raise InvalidParameter("channels can be permuted where each generator has its own Image with an op")
 

@@ -8,8 +8,9 @@ within some standard errors. The guesses are generous: everything that the data 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from burnside.errors import InvalidParameter
 from burnside.symmetry.labels import Labels
 from burnside.symmetry.vectors import SignedPermutation
 
-__all__ = ["Proposal", "Transitions", "collect", "propose"]
+__all__ = ["Proposal", "Transitions", "collect", "misfit", "propose", "propose_linear"]
 
 _BLOCKS = 20
 _MOST = 64  # proposals
@@ -84,7 +85,16 @@ class Transitions:
 
     @classmethod
     def from_file(cls, path: str | Path) -> Transitions:
-        """From an npz file; nothing in it is executed."""
+        """From an npz or parquet file, of which nothing is executed; or from ``minari:name``, a dataset of Minari.
+
+        A column of a parquet file holds numbers or lists of them; ``observations_0``, ``observations_1``, … are taken
+        together.
+        """
+        name = str(path)
+        if name.startswith("minari:"):
+            return cls.from_arrays(_from_minari(name.removeprefix("minari:")))
+        if name.endswith(".parquet"):
+            return cls.from_arrays(_from_parquet(path))
         with open_archive(path) as archive:
             return cls.from_arrays(archive.arrays(archive.names))
 
@@ -96,6 +106,48 @@ class Transitions:
     def _part(self, where: slice) -> Transitions:
         o, a, r, o2 = (x[where] for x in (self.observations, self.actions, self.rewards, self.next_observations))
         return Transitions(o, a, r, o2, self.labels)
+
+
+def _from_parquet(path: str | Path) -> dict[str, AnyArray]:
+    import polars
+
+    try:
+        frame = polars.read_parquet(path)
+    except (OSError, polars.exceptions.PolarsError) as error:
+        raise InvalidParameter(f"{path} cannot be read as parquet: {error}") from None
+    found: dict[str, AnyArray] = {}
+    numbered: dict[str, list[tuple[int, str]]] = {}
+    for name in frame.columns:
+        if match := re.fullmatch(r"(.*?)[_.\[]?(\d+)\]?", name):
+            numbered.setdefault(match[1], []).append((int(match[2]), name))
+        else:
+            values = frame[name]
+            nested = isinstance(values.dtype, polars.List | polars.Array)
+            found[name] = np.array(values.to_list()) if nested else values.to_numpy()
+    for stem, columns in numbered.items():
+        found.setdefault(stem, frame.select([name for _, name in sorted(columns)]).to_numpy())
+    return found
+
+
+def _from_minari(name: str) -> dict[str, AnyArray]:
+    try:
+        import minari  # type: ignore[import-not-found]
+    except ImportError:
+        raise InvalidParameter("Minari is not installed: pip install minari") from None
+    rows: dict[str, list[AnyArray]] = {"observations": [], "actions": [], "rewards": [], "next_observations": []}
+    try:
+        episodes = list(minari.load_dataset(name).iterate_episodes())
+    except Exception as error:  # whatever Minari raises about a name or a file
+        raise InvalidParameter(f"Minari cannot load {name!r}: {error}") from None
+    for episode in episodes:
+        seen = np.asarray(episode.observations)
+        if seen.dtype == object or isinstance(episode.observations, dict | tuple):
+            raise InvalidParameter(f"the observations of {name!r} are not vectors of numbers")
+        rows["observations"].append(seen[:-1])
+        rows["next_observations"].append(seen[1:])
+        rows["actions"].append(np.asarray(episode.actions))
+        rows["rewards"].append(np.asarray(episode.rewards))
+    return {key: np.concatenate(parts) for key, parts in rows.items()}
 
 
 def _columns(x: AnyArray) -> FloatArray:
@@ -111,8 +163,8 @@ def collect(env: Any, steps: int, seed: int = 0, policy: Any = None, episode: in
         steps: how many transitions.
         seed: of resets and actions.
         policy: a function of the observation that returns an action.
-        episode: episodes are ended after so many steps: many short ones tell more than a few long ones, whose states
-            depend on each other.
+        episode: most episodes are ended after this many steps: many short ones tell more than a few long ones, whose
+            states depend on each other. Every fourth may take eight times as long, to see what comes late.
     """
     space, actions = env.observation_space, env.action_space
     if len(getattr(space, "shape", None) or ()) != 1 or not hasattr(space, "low"):
@@ -124,7 +176,7 @@ def collect(env: Any, steps: int, seed: int = 0, policy: Any = None, episode: in
     actions.seed(seed)
     rows: tuple[list[Any], ...] = ([], [], [], [])
     observation, _ = env.reset(seed=seed)
-    age = 0
+    age = played = 0
     for _ in range(steps):
         action = actions.sample() if policy is None else policy(observation)
         after, reward, terminated, truncated, _ = env.step(action)
@@ -132,8 +184,9 @@ def collect(env: Any, steps: int, seed: int = 0, policy: Any = None, episode: in
         for row, value in zip(rows, kept, strict=True):
             row.append(value)
         observation, age = after, age + 1
-        if terminated or truncated or age >= episode:
+        if terminated or truncated or age >= episode * (8 if played % 4 == 3 else 1):
             (observation, _), age = env.reset(), 0
+            played += 1
     o, a, r, o2 = rows
     taken = np.array(a, dtype=np.int64) - first if discrete else _columns(np.array(a))
     return Transitions(np.array(o), taken, np.array(r), np.array(o2), int(actions.n) if discrete else 0)
@@ -161,10 +214,26 @@ class Proposal:
 
 @dataclass(frozen=True)
 class _Statistic:
-    """Numbers for every variable, or every two of them, with variances of their errors."""
+    """Numbers for every variable, or every two of them, with variances of their errors.
+
+    ``first`` and ``second`` say whether a change of sign of the first and of the second variable changes the number.
+    """
 
     value: FloatArray
     variance: FloatArray
+    first: bool = True
+    second: bool = True
+
+
+_known: dict[int, tuple[Transitions, list[_Statistic]]] = {}
+
+
+def _statistics_of(data: Transitions) -> list[_Statistic]:
+    """All statistics, computed once for the same data."""
+    if id(data) not in _known or _known[id(data)][0] is not data:
+        _known.clear()
+        _known[id(data)] = (data, _statistics(data, dynamics_only=False))
+    return _known[id(data)][1]
 
 
 def _statistics(data: Transitions, dynamics_only: bool) -> list[_Statistic]:
@@ -177,7 +246,9 @@ def _statistics(data: Transitions, dynamics_only: bool) -> list[_Statistic]:
     d, m = o.shape[1], a.shape[1]
     centre = o.mean(axis=0)
     blocks = np.array_split(np.arange(len(o)), _BLOCKS)
-    found: dict[str, list[FloatArray]] = {"effect": [], "drift": [], "mean": [], "covariance": []}
+    found: dict[str, list[FloatArray]] = {"effect": [], "bend": [], "drift": [], "mean": [], "covariance": []}
+    spread = np.maximum(o.std(axis=0), 1e-12)
+    squares = np.concatenate([((o - centre) / spread) ** 2 - 1, np.zeros((len(o), m))], axis=1)
     for block in blocks:
         inputs = np.concatenate([o[block] - centre, a[block]], axis=1)
         ridge = 1e-9 * np.diag(np.maximum((inputs**2).sum(axis=0), 1e-12))
@@ -186,13 +257,18 @@ def _statistics(data: Transitions, dynamics_only: bool) -> list[_Statistic]:
         effect = np.zeros((d + m, d + m))
         effect[:d] = np.linalg.solve(gram, inputs.T @ (change[block] - mean_change)).T
         found["effect"].append(effect)
+        bend = np.zeros((d + m, d + m))  # what is left of the change, beside the squares of the numbers
+        left = change[block] - mean_change - inputs @ effect[:d].T
+        bend[:d, :d] = left.T @ squares[block][:, :d] / len(block)
+        found["bend"].append(bend)
         found["drift"].append(np.concatenate([mean_change, np.zeros(m)]))
         found["mean"].append(np.concatenate([o[block].mean(axis=0), np.zeros(m)]))
         covariance = np.zeros((d + m, d + m))
         covariance[:d, :d] = np.cov((o[block]).T).reshape(d, d)
         found["covariance"].append(covariance)
     names = ("effect",) if dynamics_only else tuple(found)
-    return [_summary(np.array(found[name])) for name in names]
+    # The square of a number about its mean does not change with its sign.
+    return [replace(_summary(np.array(found[name])), second=name != "bend") for name in names]
 
 
 def _summary(blocks: FloatArray) -> _Statistic:
@@ -210,8 +286,8 @@ def _summary(blocks: FloatArray) -> _Statistic:
 def propose(data: Transitions, z: float = 5.0) -> list[Proposal]:
     """All signed permutations that agree with the data within ``z`` standard errors, the best first.
 
-    First all statistics are used; if only the identity agrees with them, the dynamics alone, because starting states
-    can be asymmetric though the dynamics are not.
+    Those that agree with all statistics come first, then those that agree with the dynamics alone: starting states can
+    be asymmetric though the dynamics are not.
 
     >>> rng = np.random.default_rng(0)
     >>> x, a = rng.normal(size=(4000, 2)), rng.normal(size=(4000, 1))
@@ -219,23 +295,68 @@ def propose(data: Transitions, z: float = 5.0) -> list[Proposal]:
     >>> [(str(p.observation), str(p.action)) for p in propose(data)]
     [('-0,-1', '-0')]
     """
-    for dynamics_only in (False, True):
-        found = _search(data, _statistics(data, dynamics_only), z)
-        if found:
-            return found
-    return []
+    found: list[Proposal] = []
+    known: set[tuple[str, str]] = set()
+    # Few data leave room for so many permutations that plain changes of sign, the most usual maps, are sought first.
+    for dynamics_only, in_place in ((False, True), (False, False), (True, True), (True, False)):
+        for proposal in _search(_Size.of(data), _statistics(data, dynamics_only), z, in_place):
+            key = str(proposal.observation), str(proposal.action)
+            if key not in known:
+                known.add(key)
+                found.append(proposal)
+    return found
 
 
-def _search(data: Transitions, statistics: list[_Statistic], z: float) -> list[Proposal]:
-    d = data.observations.shape[1]
-    m = data.labels or data.actions.shape[1]
-    varies = np.concatenate([np.ptp(data.observations, axis=0) > 0, np.ones(m, dtype=bool)])
-    possible = _candidates(statistics, d, m, bool(data.labels), varies, z)
+def propose_linear(effect: FloatArray, fixed: list[FloatArray], d: int, labels: bool) -> list[Proposal]:
+    """The same from derivatives at one state that the symmetry keeps, which are known up to rounding.
+
+    Args:
+        effect: how the numbers of the observation change with all numbers, those of the action last.
+        fixed: vectors of all numbers that must stay: what is seen there, and what follows if nothing is done.
+        d: numbers of the observation.
+        labels: whether actions are labels; then their columns are differences from the mean.
+
+    >>> effect = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
+    >>> [(str(p.observation), str(p.action)) for p in propose_linear(effect, [np.zeros(3)], 2, False)]
+    [('-0,-1', '-0')]
+    """
+    statistics = []
+    for value in (effect, *fixed):
+        error = 2e-4 * np.abs(value).max(initial=0.0) + 1e-5
+        statistics.append(_Statistic(value, np.full_like(value, error**2)))
+    size = _Size(d, len(effect) - d, labels, np.ones(len(effect), dtype=bool))
+    found: list[Proposal] = []
+    for in_place in (True, False):
+        found += [p for p in _search(size, statistics, 5.0, in_place) if p not in found]
+    return found
+
+
+@dataclass(frozen=True)
+class _Size:
+    """How many numbers observation and action have, whether actions are labels, and which numbers ever change."""
+
+    d: int
+    m: int
+    labels: bool
+    varies: AnyArray
+
+    @classmethod
+    def of(cls, data: Transitions) -> _Size:
+        m = data.labels or data.actions.shape[1]
+        varies = np.concatenate([np.ptp(data.observations, axis=0) > 0, np.ones(m, dtype=bool)])
+        return cls(data.observations.shape[1], m, bool(data.labels), varies)
+
+
+def _search(size: _Size, statistics: list[_Statistic], z: float, in_place: bool) -> list[Proposal]:
+    d, m, varies = size.d, size.m, size.varies
+    possible = _candidates(statistics, d, m, size.labels, varies, z)
+    if in_place:  # the numbers of the observation keep their places
+        possible[:d, :d] &= np.eye(d, dtype=bool)[..., None]
     found: list[Proposal] = []
     for image, sign in _assignments(possible, statistics, z):
         if (image == np.arange(d + m)).all() and (sign[varies] > 0).all():
             continue  # nothing changes that was ever seen to change
-        proposal = _proposal(image, sign, d, bool(data.labels), _score(image, sign, statistics))
+        proposal = _proposal(image, sign, d, size.labels, _score(image, sign, statistics))
         if proposal is not None and proposal not in found:
             found.append(proposal)
         if len(found) >= _MOST:
@@ -261,10 +382,8 @@ def _candidates(statistics: list[_Statistic], d: int, m: int, labels: bool, vari
             value, variance = np.diag(value), np.diag(variance)
         both = z * np.sqrt(variance[:, None] + variance[None, :])
         possible[..., 0] &= np.abs(value[:, None] - value[None, :]) <= both
-        if statistic.value.ndim == 1:
-            possible[..., 1] &= np.abs(value[:, None] + value[None, :]) <= both
-        else:
-            possible[..., 1] &= np.abs(value[:, None] - value[None, :]) <= both
+        odd = statistic.value.ndim == 1 or not statistic.second
+        possible[..., 1] &= np.abs(value[:, None] + (value if odd else -value)[None, :]) <= both
     return possible
 
 
@@ -298,24 +417,24 @@ def _assignments(possible: AnyArray, statistics: list[_Statistic], z: float) -> 
 
 def _strike_out(options: AnyArray, i: int, k: int, s: int, pairs: list[_Statistic], z: float) -> None:
     """Given i → ±k, forbid every j → ±l whose statistics with them do not agree."""
-    signs = np.array([1.0, -1.0]) * (1 - 2 * s)
     for statistic in pairs:
-        for value, variance in (
-            (statistic.value, statistic.variance),
-            (statistic.value.T, statistic.variance.T),
+        for value, variance, mine, other in (
+            (statistic.value, statistic.variance, statistic.first, statistic.second),
+            (statistic.value.T, statistic.variance.T, statistic.second, statistic.first),
         ):
             bound = z * np.sqrt(variance[i][:, None] + variance[k][None, :])
             for t in (0, 1):
-                options[..., t] &= np.abs(value[i][:, None] - signs[t] * value[k][None, :]) <= bound
+                sign = (1 - 2 * s * mine) * (1 - 2 * t * other)
+                options[..., t] &= np.abs(value[i][:, None] - sign * value[k][None, :]) <= bound
 
 
 def _misfit(i: int, choice: tuple[int, int], done: dict[int, tuple[int, int]], pairs: list[_Statistic]) -> float:
     k, s = choice
     total = 0.0 if k == i else 1e-3
     for j, (image, t) in done.items():
-        sign = (1 - 2 * s) * (1 - 2 * t)
         for statistic in pairs:
-            for a, b, c, e in ((i, j, k, image), (j, i, image, k)):
+            for a, b, c, e, u, v in ((i, j, k, image, s, t), (j, i, image, k, t, s)):
+                sign = (1 - 2 * u * statistic.first) * (1 - 2 * v * statistic.second)
                 off = statistic.value[a, b] - sign * statistic.value[c, e]
                 total += off**2 / (statistic.variance[a, b] + statistic.variance[c, e])
     return total
@@ -332,7 +451,9 @@ def _deviations(image: AnyArray, sign: AnyArray, statistic: _Statistic) -> Float
     if value.ndim == 1:
         moved, error = sign * value[image], variance[image]
     else:
-        moved, error = sign[:, None] * sign[None, :] * value[np.ix_(image, image)], variance[np.ix_(image, image)]
+        one = sign if statistic.first else np.ones_like(sign)
+        other = sign if statistic.second else np.ones_like(sign)
+        moved, error = one[:, None] * other[None, :] * value[np.ix_(image, image)], variance[np.ix_(image, image)]
     off = ((value - moved) / np.sqrt(variance + error)).ravel()
     return off[np.abs(value - moved).ravel() > 0]  # numbers that are mapped to themselves tell nothing
 
@@ -349,28 +470,14 @@ def _proposal(image: AnyArray, sign: AnyArray, d: int, labels: bool, score: floa
     return Proposal(observation, action, score, order) if order <= 12 else None
 
 
-def statistical_verdict(data: Transitions, proposal: Proposal, level: float = 0.01) -> tuple[str, float]:
-    """Whether data that a proposal was *not* made from contradict it, and the chance of that if it holds.
-
-    All statistics are compared at once: the largest difference, by Bonferroni's correction with Student's t. This
-    can refute, never prove.
-    """
-    from scipy.stats import t as student
-
+def misfit(data: Transitions, observation: SignedPermutation, action: SignedPermutation | Labels) -> float:
+    """How far one signed permutation is from the data: the mean of squared differences, in standard errors."""
     d = data.observations.shape[1]
-    if isinstance(proposal.action, Labels):
-        table = np.asarray(proposal.action.table)
-        image_a, sign_a = table, np.ones(len(table))
+    if isinstance(action, Labels):
+        image_a, sign_a = np.asarray(action.table), np.ones(action.count)
     else:
-        image_a, sign_a = (
-            np.argsort(proposal.action.index),
-            np.asarray(proposal.action.inverse().signs, dtype=np.float64),
-        )
-    inverse = proposal.observation.inverse()
-    image = np.concatenate([inverse.index, image_a + d])
-    sign = np.concatenate([inverse.signs.astype(np.float64), sign_a])
-    off = np.concatenate([_deviations(image, sign, s) for s in _statistics(data, dynamics_only=True)])
-    if not off.size:
-        return "inconclusive", 1.0
-    p = float(min(1.0, off.size * 2 * student.sf(np.abs(off).max(), _BLOCKS - 1)))
-    return ("refuted" if p < level else "inconclusive"), p
+        image_a, sign_a = np.argsort(action.index), np.asarray(action.inverse().signs, dtype=np.float64)
+    back = observation.inverse()
+    image = np.concatenate([back.index, image_a + d])
+    sign = np.concatenate([back.signs.astype(np.float64), sign_a])
+    return _score(image, sign, _statistics_of(data))

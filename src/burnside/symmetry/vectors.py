@@ -85,7 +85,7 @@ class SignedPermutation(Map):
         for where in flip:
             start, stop = (where, where + 1) if isinstance(where, int) else where
             if not 0 <= start < stop <= width:
-                raise InvalidParameter(f"({start}, {stop}) is no slice of {width} numbers")
+                raise InvalidParameter(f"({start}, {stop}) is not a slice of {width} numbers")
             signs[start:stop] *= -1
         return cls(index, signs)
 
@@ -222,7 +222,7 @@ def same_width(a: Any, b: Any) -> None:
 
 
 def parse_permutation(spec: Any, signs: Any = None) -> tuple[AnyArray, AnyArray]:
-    """Places and signs from what a user writes; refuses what is no permutation, and says why.
+    """Places and signs from what a user writes; refuses what is not a permutation, and says why.
 
     >>> parse_permutation("1,-0")
     (array([1, 0]), array([ 1, -1]))
@@ -264,7 +264,7 @@ def _token(token: Any, spec: Any) -> tuple[int, int]:
     elif isinstance(token, int | np.integer) and not isinstance(token, bool):
         return abs(int(token)), -1 if token < 0 else 1
     raise InvalidAction(
-        f"{token!r} in {spec!r:.80} is no index: write whole numbers, with a minus where the sign changes, such as "
+        f"{token!r} in {spec!r:.80} is not an index: write whole numbers, with a minus where the sign changes, such as "
         '"0,1,-2"'
     )
 

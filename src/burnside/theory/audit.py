@@ -14,8 +14,9 @@ Three factors, each by how much the number of things to learn shrinks:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, overload, runtime_checkable
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from burnside.mdp.reach import reachable
 from burnside.theory._checks import in_unit, positive
 from burnside.theory.bounds import Size, leading, leading_log10, lower, theorem1, ucfh
 
-__all__ = ["Audit", "PaperFactor", "audit", "paper_factor", "reachable_sizes"]
+__all__ = ["Audit", "Auditable", "PaperFactor", "audit", "paper_factor", "reachable_sizes"]
 
 #: Larger integers are reported by their logarithm only: few readers of JSON take more.
 _MOST_BITS = 1024
@@ -183,24 +184,70 @@ class Audit:
         }
 
 
+@runtime_checkable
+class Auditable(Protocol):
+    """A model that is neither a table nor a graph, and says itself what a symmetry of it saves; the cube is one."""
+
+    name: str
+
+    @property
+    def symmetries(self) -> Mapping[str, Any]:
+        """Declared symmetries by name; the first one is the default."""
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Names of symmetries that are worth seeing side by side."""
+
+    def symmetry(self, name: str | None = None) -> Any:
+        """The symmetry of that name; the default one if no name is given."""
+
+    def audit(
+        self, symmetry: Any, *, eps: float, delta: float, trust: bool, progress: Callable[[int, int], object] | None
+    ) -> Any:
+        """Its audit, whose ``to_dict`` has the keys of :meth:`Audit.to_dict`."""
+
+
+@overload
 def audit(
     model: TabularMDP | GraphMDP,
     symmetry: Symmetry | VertexSymmetry | None = None,
     *,
+    eps: float = ...,
+    delta: float = ...,
+    trust: bool = ...,
+    progress: Callable[[int, int], object] | None = ...,
+) -> Audit: ...
+@overload
+def audit(
+    model: Auditable,
+    symmetry: Any = None,
+    *,
+    eps: float = ...,
+    delta: float = ...,
+    trust: bool = ...,
+    progress: Callable[[int, int], object] | None = ...,
+) -> Any: ...
+def audit(
+    model: TabularMDP | GraphMDP | Auditable,
+    symmetry: Any = None,
+    *,
     eps: float = 0.1,
     delta: float = 0.1,
     trust: bool = False,
-) -> Audit:
+    progress: Callable[[int, int], object] | None = None,
+) -> Any:
     """Verify a symmetry and say what it saves.
 
     Args:
-        model: a table, or a graph MDP, which is audited from its orbit structure without enumerating a state.
+        model: a table, or a graph MDP, which is audited from its orbit structure without enumerating a state; or a
+            model with an ``audit`` of its own, such as the cube.
         symmetry: the group; default the model's declared one.
         eps, delta: accuracy and confidence of the bounds. ``eps`` is in units of reward; the explicit-constant bound
             and the lower bound divide it by the range of the rewards, as their source needs rewards in [0, 1] (without
             a known range there are none), the paper's formula and the leading term take it as it is.
         trust: accept a symmetry that does not hold: the group-averaged MDP is then audited, nothing counts as
             attainable, and ``why`` says how far the model is from it.
+        progress: called with ``(done, total)`` while a model with an audit of its own counts.
 
     >>> from burnside.mdp import zoo
     >>> ring = zoo.ring(n=5)
@@ -210,11 +257,14 @@ def audit(
     """
     positive("eps", eps)
     in_unit("delta", delta)
-    chosen = model.symmetry() if symmetry is None and isinstance(model, TabularMDP | GraphMDP) else symmetry
+    known = isinstance(model, TabularMDP | GraphMDP | Auditable)
+    chosen = model.symmetry() if symmetry is None and known else symmetry
     if isinstance(model, TabularMDP) and isinstance(chosen, Symmetry):
         return _audit_table(model, chosen, eps, delta, trust)
     if isinstance(model, GraphMDP) and isinstance(chosen, VertexSymmetry):
         return _audit_orbits(model, chosen, eps, delta, trust)
+    if isinstance(model, Auditable):
+        return model.audit(chosen, eps=eps, delta=delta, trust=trust, progress=progress)
     raise InvalidParameter(
         f"audit takes a TabularMDP with a Symmetry, or a GraphMDP with a VertexSymmetry; "
         f"got {type(model).__name__} with {type(chosen).__name__}"

@@ -1,4 +1,4 @@
-"""Generalised advantage estimation (Schulman et al. 2016), in which running out of time is no end of the game."""
+"""Generalised advantage estimation (Schulman et al. 2016), in which running out of time does not end the game."""
 
 from __future__ import annotations
 

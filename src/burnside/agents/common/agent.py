@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -11,13 +11,13 @@ import numpy as np
 from burnside._types import AnyArray
 from burnside.agents.common.checkpoint import load, save
 from burnside.agents.common.log import EpisodeLog
-from burnside.agents.common.members import ARMS, Member, check_arm
+from burnside.agents.common.members import ARMS, Member, check_arm, check_members
 from burnside.agents.common.training import Learner, train
 from burnside.canonical.base import Canonicalizer
 from burnside.envs.batched import BatchedEnv, Discrete, Evaluation
 from burnside.errors import InvalidParameter
 
-__all__ = ["ActingLearner", "Agent", "Arm", "member_of"]
+__all__ = ["ActingLearner", "Agent", "Arm", "member_of", "shared_arm"]
 
 #: What is done with the symmetry: a name, a canonical form, or a symmetry to augment with; None is the baseline.
 Arm = Any
@@ -47,6 +47,18 @@ def member_of(seed: int, arm: Arm) -> Member:
     if arm is None:
         return Member(seed)
     return Member(seed, "canonical" if isinstance(arm, Canonicalizer) else "augment")
+
+
+def shared_arm(members: Sequence[Member], arm: Arm) -> Arm:
+    """What all members of a learner do with the symmetry: the arm they are named after, or an object.
+
+    >>> shared_arm([Member(0, "canonical"), Member(1, "canonical")], None)
+    'canonical'
+    """
+    check_members(members)
+    if len({member.arm for member in members}) != 1:
+        raise InvalidParameter("the members of a learner share one arm: make one learner for each arm")
+    return members[0].arm if arm is None or isinstance(arm, str) else arm
 
 
 class Agent:

@@ -14,7 +14,7 @@ from burnside.errors import DamagedFile, InvalidParameter, UnreadableFile
 __all__ = ["Resumable", "check_arrays", "load", "resume", "save", "save_generation"]
 
 #: Arrays whose length may differ between two moments of a run.
-LOGS = ("log/rows", "log/stats", "losses", "rows")
+LOGS = ("log/rows", "log/stats", "losses", "rows", "network/memory/boards", "network/memory/features")
 
 
 class Resumable(Protocol):

@@ -8,10 +8,13 @@ import numpy as np
 
 from burnside._random import held_out
 from burnside._types import AnyArray, IntArray
-from burnside.envs.batched import BatchedEnv, Evaluation, check_observations, select
+from burnside.envs.batched import BatchedEnv, BatchStep, Evaluation, check_observations, select
 from burnside.errors import InvalidParameter
 
-__all__ = ["AT_ONCE", "Evaluation", "play"]
+__all__ = ["AT_ONCE", "Evaluation", "Watch", "play"]
+
+#: Called after every step with the numbers of the episodes that made it, and what it gave.
+Watch = Callable[[IntArray, BatchStep], object]
 
 #: Episodes played side by side: more only cost memory (an adapted environment has one copy for each).
 AT_ONCE = 256
@@ -23,6 +26,7 @@ def play(
     episodes: int,
     seed: int = 0,
     limit: int = 10_000,
+    watch: Watch | None = None,
 ) -> Evaluation:
     """Play held-out episodes.
 
@@ -32,6 +36,7 @@ def play(
         episodes: how many.
         seed: decides which episodes are played, and nothing else does.
         limit: steps after which an episode should have ended.
+        watch: called after every step, for what an environment tells beyond its rewards.
     """
     if episodes < 1:
         raise InvalidParameter(f"episodes is {episodes}: give at least 1")
@@ -48,6 +53,8 @@ def play(
                     f"an episode did not end within {limit} steps: give the environment a time limit"
                 )
             step = env.step_batch(state, policy(check_observations(env.observe_batch(state), env.obs_dim), rows, t))
+            if watch is not None:
+                watch(rows, step)
             returns[rows] += step.reward
             lengths[rows] += 1
             success[rows] |= step.success

@@ -45,7 +45,7 @@ class Trainable(Resumable, Protocol):
     members: list[Member]
 
     def advance(self, budget: Budget) -> bool:
-        """Go on a little with the members short of a budget; False if there were none."""
+        """Train the members that are short of a budget a little further; False if there were none."""
         ...
 
 

@@ -148,7 +148,7 @@ def arm_symmetry(config: DaviConfig, spec: CubeSpec, arm: str) -> CubeSymmetry |
     name = {"position": "position", "equivariant": config.equivariant_group}.get(arm, config.group)
     if name == "position" and spec.goal == "fixed" and (spec.n == 2 or spec.slices):
         raise InvalidParameter(
-            "'position' is no symmetry of this cube: its rotations move the one solved state that is a goal; "
+            "'position' is not a symmetry of this cube: its rotations move the one solved state that is a goal; "
             "use goal='any-orientation'"
         )
     return CubeSymmetry(spec, name)

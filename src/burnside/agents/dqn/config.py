@@ -21,8 +21,9 @@ class DQNConfig(Config):
 
     Three things the paper leaves open are fields or stated here. *Loss*: ``mse`` by default, the plain reading of
     "DQN"; ``huber`` is the smooth L1 of Mnih et al. *Truncation*: running into the time limit is not an end of the
-    game, so its last transition bootstraps (``terminated`` is false); the observation holds no clock. *Replay*: batches
-    are drawn uniformly with replacement.
+    game, so its last transition bootstraps (``terminated`` is false); the observation holds no clock. With
+    ``limit_ends`` it is one, which many implementations do without saying so. *Replay*: batches are drawn uniformly
+    with replacement.
 
     >>> DQNConfig.preset("ring1d").hidden
     (128, 128)
@@ -39,6 +40,8 @@ class DQNConfig(Config):
         batch: Transitions in an update.
         learning_rate: Of Adam.
         loss: ``mse`` or ``huber``.
+        double: Double DQN (van Hasselt et al. 2016): the network chooses the next action, the target network values it.
+        limit_ends: Treat the time limit as an end of the game: its last transition does not bootstrap.
         update_every: Environment steps per update, once the replay holds a batch.
         target_every: Episodes between copies of the network into the target network.
         target_every_steps: If positive, environment steps between those copies instead.
@@ -55,6 +58,8 @@ class DQNConfig(Config):
     batch: int = 64
     learning_rate: float = 1e-3
     loss: str = "mse"
+    double: bool = False
+    limit_ends: bool = False
     update_every: int = 1
     target_every: int = 10
     target_every_steps: int = 0
@@ -63,6 +68,7 @@ class DQNConfig(Config):
     epsilon_decay: float = 0.997
     epsilon_steps: int = 0
 
+    LATER: ClassVar[tuple[str, ...]] = ("double", "limit_ends")
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "ring1d": {},
         "ring3d": {"hidden": (256, 256), "encoder": "pool", "capacity": 5_000, "epsilon_decay": 0.995},

@@ -1,4 +1,4 @@
-"""One DQN update on dense observations, compiled; :func:`burnside.agents.dqn.learner.update` is the same in numpy."""
+"""Exploring, drawing a batch and one DQN update, compiled; :mod:`burnside.agents.dqn.plain` is the same in numpy."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from burnside._types import AnyArray
 from burnside.nn.image_kernels import combine, project, pull, spread
 from burnside.nn.images import ALONE, FREE, Images, Ties
 from burnside.nn.mlp import ROWS, Net
-from burnside.nn.mlp_kernels import BATCH_ROWS, Scratch, adam, backward, forward, outputs, pick, transpose
+from burnside.nn.mlp_kernels import BATCH_ROWS, Scratch, adam, backward, forward, pick, transpose
 
-__all__ = ["Replay", "Rules", "Weights", "draw", "explore", "update"]
+__all__ = ["Batch", "Replay", "Rules", "Weights", "draw", "explore", "update"]
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 
@@ -29,13 +29,20 @@ class Weights(NamedTuple):
 
 
 class Replay(NamedTuple):
-    """Transitions, the oldest overwritten first."""
+    """Transitions, the oldest overwritten first: ``(capacity, …)``, or of all members, ``(members, capacity, …)``."""
 
-    obs: AnyArray  # (capacity, obs_dim)
+    obs: AnyArray
     after: AnyArray
     action: AnyArray
     reward: AnyArray
     terminated: AnyArray
+
+
+class Batch(NamedTuple):
+    """The transitions of an update."""
+
+    of: Replay
+    slots: AnyArray
 
 
 class Rules(NamedTuple):
@@ -44,32 +51,22 @@ class Rules(NamedTuple):
     gamma: float
     rate: float
     huber: bool
-    images: Images = ALONE  # rows of the replay then come in blocks, the images of one transition
+    double: bool = False
+    images: Images = ALONE  # observations of a batch then come in blocks, the images of one transition
     ties: Ties = FREE
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def explore(
-    w: AnyArray,
-    net: Net,
-    work: Scratch,
-    obs: AnyArray,
-    seed: int,
-    step: int,
-    epsilon: AnyArray,
-    actions: AnyArray,
-    images: Images,
-) -> None:
-    """ε-greedy actions; row i is environment step ``step + i``, with an ε of its own."""
-    q = np.empty((len(obs), net.outputs), dtype=np.float32)
-    outputs(w, net, work, obs, q)
-    combine(q.ravel(), len(actions), net.outputs, images, np.empty(q.size, dtype=np.float32))
-    for i in range(len(actions)):
-        at = step + i
-        if uniform_nb(seed, EXPLORE, 2 * at) < epsilon[i]:
-            actions[i] = randint_nb(seed, EXPLORE, 2 * at + 1, net.outputs)
+def explore(seeds: AnyArray, steps: AnyArray, epsilon: AnyArray, count: int, actions: AnyArray) -> bool:
+    """Random actions where a step explores, −1 where the network is to be asked; whether there are any of those."""
+    ask = False
+    for i in range(actions.size):
+        if uniform_nb(seeds[i], EXPLORE, 2 * steps[i]) < epsilon[i]:
+            actions[i] = randint_nb(seeds[i], EXPLORE, 2 * steps[i] + 1, count)
         else:
-            actions[i] = np.argmax(q[i])
+            actions[i] = -1
+            ask = True
+    return ask
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -80,23 +77,27 @@ def draw(slots: AnyArray, size: int, seed: int, update: int) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _goals(
-    weights: Weights, replay: Replay, net: Net, work: Scratch, slots: AnyArray, rules: Rules, goals: AnyArray
-) -> None:
-    """``r + γ max_a Q_target(s', a)`` of the transitions in ``slots``; truncation is not an end, it bootstraps."""
+def _goals(weights: Weights, batch: Batch, net: Net, work: Scratch, rules: Rules, goals: AnyArray) -> None:
+    """``r + γ max_a Q_target(s', a)`` of the transitions of a batch; double DQN takes the network's best action."""
+    slots, seen = batch.slots, batch.of
     size, images, gamma = net.outputs, rules.images.count, np.float32(rules.gamma)
     kept, at_once = np.empty(BATCH_ROWS * size, dtype=np.float32), BATCH_ROWS // images
+    chosen = np.empty(BATCH_ROWS, dtype=np.int64)
     for first in range(0, slots.size, at_once):
         rows = min(at_once, slots.size - first)
-        pick(work.x, net.inputs, replay.after, _blocks(slots[first : first + rows], images), 0, rows * images)
+        pick(work.x, net.inputs, seen.after, _blocks(slots[first : first + rows], images), 0, rows * images)
+        if rules.double:
+            forward(weights.w, net, work, rows * images)
+            combine(work.out, rows, size, rules.images, kept)
+            for i in range(rows):
+                chosen[i] = np.argmax(work.out[i * size : (i + 1) * size])
         forward(weights.target, net, work, rows * images)
         combine(work.out, rows, size, rules.images, kept)
         for i in range(rows):
             slot = slots[first + i]
-            best = work.out[i * size]
-            for a in range(1, size):
-                best = max(best, work.out[i * size + a])
-            goals[first + i] = replay.reward[slot] + (_ZERO if replay.terminated[slot] else gamma * best)
+            values = work.out[i * size : (i + 1) * size]
+            best = values[chosen[i]] if rules.double else values.max()
+            goals[first + i] = seen.reward[slot] + (_ZERO if seen.terminated[slot] else gamma * best)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -110,20 +111,12 @@ def _blocks(slots: AnyArray, count: int) -> AnyArray:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def update(
-    weights: Weights,
-    grad: AnyArray,
-    replay: Replay,
-    net: Net,
-    work: Scratch,
-    slots: AnyArray,
-    t: int,
-    rules: Rules,
-) -> float:
-    """Update ``t`` (from 1) on the transitions in ``slots``; returns the loss."""
+def update(weights: Weights, grad: AnyArray, batch: Batch, net: Net, work: Scratch, t: int, rules: Rules) -> float:
+    """Update ``t`` (from 1) on the transitions of a batch; returns the loss."""
+    slots, seen = batch.slots, batch.of
     count, size, images = slots.size, net.outputs, rules.images.count
     goals = np.empty(count, dtype=np.float32)
-    _goals(weights, replay, net, work, slots, rules, goals)
+    _goals(weights, batch, net, work, rules, goals)
     grad[:] = _ZERO
     transpose(weights.w, net, work.transposed)
     share, loss = _ONE / np.float32(count), 0.0
@@ -131,12 +124,12 @@ def update(
     for first in range(0, count, at_once):
         rows = min(at_once, count - first)
         whole = -(-rows * images // ROWS) * ROWS
-        pick(work.x, net.inputs, replay.obs, _blocks(slots[first : first + rows], images), 0, rows * images)
+        pick(work.x, net.inputs, seen.obs, _blocks(slots[first : first + rows], images), 0, rows * images)
         forward(weights.w, net, work, rows * images)
         combine(work.out, rows, size, rules.images, kept)
         work.dout[: whole * size] = _ZERO
         for i in range(rows):
-            at = i * size + replay.action[slots[first + i]]
+            at = i * size + seen.action[slots[first + i]]
             error = work.out[at] - goals[first + i]
             if rules.huber:
                 slope = min(max(error, -_ONE), _ONE)

@@ -1,35 +1,35 @@
-"""DQN on any environment with discrete actions, and the choice of the fast learners for rings."""
+"""DQN on any environment with discrete actions, and the choice of the fast learner for rings."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from burnside._random import Stream, held_out, randint, uniform
 from burnside._types import AnyArray, IntArray
-from burnside.agents.common.agent import ActingLearner, Agent, Arm, member_of
+from burnside.agents.common.agent import Agent, Arm, member_of, shared_arm
 from burnside.agents.common.arms import Use, resolve
 from burnside.agents.common.checkpoint import check_arrays
-from burnside.agents.common.evaluation import play
+from burnside.agents.common.evaluation import Watch, play
 from burnside.agents.common.log import EpisodeLog, Recorder
-from burnside.agents.common.members import Member
+from burnside.agents.common.members import Member, check_members
 from burnside.agents.common.training import Budget
 from burnside.agents.dqn import kernels
 from burnside.agents.dqn.config import DQNConfig
-from burnside.agents.dqn.ring import MORE, RingDQN
-from burnside.canonical.batched import form_of
-from burnside.envs.batched import BatchedEnv, Discrete, Evaluation, State, check_observations, update_rows
+from burnside.agents.dqn.networks import CompiledQ, QNetworks
+from burnside.agents.dqn.ring import MORE, PANEL, RingDQN
+from burnside.canonical.batched import form_of, with_arm
+from burnside.envs.batched import BatchedEnv, Discrete, Evaluation, State, check_observations, select, update_rows
 from burnside.envs.gymnasium_batch import as_batched, scenes_of
 from burnside.envs.ring.scenes import RingScenes
 from burnside.errors import InvalidParameter
-from burnside.nn import images, mlp, mlp_kernels
 from burnside.symmetry.declaration import EnvSymmetry
 from burnside.symmetry.flat import FlatSymmetry
 
-__all__ = ["DQN", "GeneralDQN", "update"]
+__all__ = ["DQN", "GeneralDQN", "ring_learner", "torch_learner"]
 
 #: Environment steps of an advance.
 TICKS = 256
@@ -64,245 +64,267 @@ class DQN(Agent):
         seed: int = 0,
         device: str = "cpu",
     ) -> None:
-        base = as_batched(env)
-        own = arm is None or arm in ("baseline", "canonical", "augment", "equivariant")  # what the fast learners know
-        member, ring = member_of(seed, arm), isinstance(base, RingScenes) and own and symmetry is None
-        form = None
-        settings = config or (DQNConfig() if ring else DQNConfig.preset("general"))
-        learner: ActingLearner
-        if ring:
+        base, member, scenes = as_batched(env), member_of(seed, arm), scenes_of(env) or 1
+        own = arm is None or (isinstance(arm, str) and arm in ("baseline", "canonical", "augment", "equivariant"))
+        encoded = config is not None and config.encoder != "onehot"
+        learner: RingDQN | GeneralDQN
+        if isinstance(base, RingScenes) and symmetry is None and (own or encoded):
             form = form_of(base, arm)
-        if ring and isinstance(base, RingScenes) and (member.arm == "equivariant" or settings.encoder != "onehot"):
-            from burnside.agents.common.devices import choose_device
-            from burnside.agents.dqn.ring_torch import RingDQNTorch
-
-            learner = RingDQNTorch(settings, base.spec, [member], device=choose_device(device))
-        elif ring and isinstance(base, RingScenes) and not any(width % 32 for width in settings.hidden):
-            learner = RingDQN(settings, base.spec, member)
+            learner = ring_learner(config or DQNConfig(), base, [member], arm, scenes=scenes, device=device)
         else:
             seen = resolve(base, arm, symmetry)
-            form, learner = seen.form, GeneralDQN(settings, seen.env, member, scenes_of(env) or 1, seen.use)
+            form = seen.form
+            learner = GeneralDQN(config or DQNConfig.preset("general"), seen.env, member, scenes, seen.use)
         super().__init__(base, learner, form)
 
 
-class GeneralDQN:
-    """One member in any batched environment; a :class:`~burnside.agents.common.training.Learner`.
+def ring_learner(
+    config: DQNConfig,
+    env: RingScenes,
+    members: Sequence[Member],
+    arm: Arm = None,
+    *,
+    scenes: int = 1,
+    device: str = "cpu",
+) -> RingDQN | GeneralDQN:
+    """The fastest learner on rings that has these settings.
 
-    With one scene this is, step by step, the algorithm of :class:`RingDQN`. With several, all scenes step together and
-    count one after the other. ``use`` is what its updates do with a symmetry.
+    A single member with a flat network and a named arm is one compiled loop. Encoders and equivariant networks are in
+    torch, with all members in one product.
+
+    Args:
+        config: Settings.
+        env: The rings.
+        members: All of one arm.
+        arm: What they do with the symmetry, if it is not the arm they are named after but an object.
+        scenes: Of every member; the compiled loop has one.
+        device: Of the networks in torch: ``cpu``, ``cuda`` or ``auto``.
+    """
+    check_members(members)
+    named = arm is None or isinstance(arm, str)
+    if members[0].arm == "equivariant" or config.encoder != "onehot":
+        return torch_learner(config, env, members, arm, scenes=scenes, device=device)
+    if named and len(members) == 1 and not any(width % PANEL for width in config.hidden):
+        return RingDQN(config, env.spec, members[0])
+    return GeneralDQN(config, with_arm(env, shared_arm(members, arm)), members, scenes)
+
+
+def torch_learner(
+    config: DQNConfig,
+    env: RingScenes,
+    members: Sequence[Member],
+    arm: Arm = None,
+    *,
+    scenes: int = 1,
+    device: str = "cpu",
+) -> GeneralDQN:
+    """DQN on rings with networks in torch, for encoders and equivariant networks; see :func:`ring_learner`."""
+    from burnside.agents.common.devices import choose_device
+    from burnside.agents.dqn.torch_networks import TorchQ
+
+    shown, seeds = shared_arm(members, arm), [member.seed for member in members]
+    equivariant = isinstance(shown, str) and shown == "equivariant"
+    network = TorchQ(config, env.spec, seeds, equivariant=equivariant, device=choose_device(device))
+    return GeneralDQN(config, with_arm(env, None if equivariant else shown), members, scenes, network=network)
+
+
+class GeneralDQN:
+    """Members in any batched environment; a :class:`~burnside.agents.common.training.Learner`.
+
+    With one scene this is, step by step, the algorithm of :class:`RingDQN`. With several, all scenes of a member step
+    together and count one after the other. ``use`` is what its networks and updates do with a symmetry.
     """
 
     def __init__(
-        self, config: DQNConfig, env: BatchedEnv, member: Member, scenes: int = 1, use: Use | None = None
+        self,
+        config: DQNConfig,
+        env: BatchedEnv,
+        members: Member | Sequence[Member],
+        scenes: int = 1,
+        use: Use | None = None,
+        *,
+        network: QNetworks | None = None,
     ) -> None:
-        """Before the first step."""
+        """Before the first step; ``network`` is that of all members (default: a compiled one, with ``use``)."""
         if not isinstance(env.action, Discrete):
             raise InvalidParameter(f"the actions of {env.name} are not discrete: DQN needs numbered actions, use PPO")
-        if any(width % mlp.COLUMNS for width in config.hidden) or config.encoder != "onehot":
-            raise InvalidParameter(
-                f"hidden {config.hidden} must be multiples of {mlp.COLUMNS}, and the encoder 'onehot' (the flat "
-                f"observation), not {config.encoder!r}"
-            )
-        self.config, self.env, self.members, self.scenes = config, env, [member], scenes
-        self.net = mlp.network(env.obs_dim, config.hidden, env.action.n, relu=True)
-        self.work, self._grad = mlp_kernels.scratch(self.net), np.zeros(self.net.end, dtype=np.float32)
-        self.weights = kernels.Weights(*(np.zeros(self.net.end, dtype=np.float32) for _ in range(4)))
-        widths = (env.obs_dim, *config.hidden, env.action.n)
-        mlp.set_matrices(self.weights.w, self.net, mlp.linear_parameters(member.seed, widths))
-        self.use, ties = use, images.FREE
-        self._asked = images.ALONE if use is None else use.seen
-        if use is not None:
-            ties = use.ties(self.net.end, [(self.net, "observation", "action")])
-            images.begin(self.weights.w, ties)
-        huber = config.loss == "huber"
-        self._rules = kernels.Rules(config.gamma, config.learning_rate, huber, self._asked, ties)
-        self.weights.target[:] = self.weights.w
-        shape = (config.capacity, env.obs_dim)
+        self.members = [members] if isinstance(members, Member) else list(members)
+        check_members(self.members)
+        self.config, self.env, self.scenes, self.actions, self.use = config, env, scenes, env.action.n, use
+        self.seeds = np.array([member.seed for member in self.members], dtype=np.int64)
+        self.network = network or CompiledQ(config, env.obs_dim, self.actions, self.seeds.tolist(), use)
+        count = len(self.members)
+        rows, each = (count, config.capacity), (count, scenes)
         self.replay = kernels.Replay(
-            np.zeros(shape, dtype=np.float32),
-            np.zeros(shape, dtype=np.float32),
-            np.zeros(config.capacity, dtype=np.int64),
-            np.zeros(config.capacity, dtype=np.float32),
-            np.zeros(config.capacity, dtype=np.bool_),
+            np.zeros((*rows, env.obs_dim), dtype=np.float32),
+            np.zeros((*rows, env.obs_dim), dtype=np.float32),
+            np.zeros(rows, dtype=np.int64),
+            np.zeros(rows, dtype=np.float32),
+            np.zeros(rows, dtype=np.bool_),
         )
-        self.step, self.updates, self.next_episode = 0, 0, scenes
-        self.total, self.length = np.zeros(scenes), np.zeros(scenes, dtype=np.int64)
-        self.losses, self.made = np.zeros(scenes), np.zeros(scenes, dtype=np.int64)  # of the episodes under way
-        self.epsilon = np.full(scenes, config.epsilon(0, 0))
-        self.recorder = Recorder([member], MORE)
-        self.state: State = env.reset_batch(np.full(scenes, member.seed, dtype=np.int64), np.arange(scenes))
-        self._slots = np.zeros(config.batch, dtype=np.int64)
+        self.step, self.updates = np.zeros((2, count), dtype=np.int64)
+        self.next_episode = np.full(count, scenes, dtype=np.int64)
+        # Of the episodes under way: return, length, sum of the losses, updates, and ε when they began.
+        self.total, self.length = np.zeros(each), np.zeros(each, dtype=np.int64)
+        self.losses, self.made = np.zeros(each), np.zeros(each, dtype=np.int64)
+        self.epsilon = np.full(each, config.epsilon(0, 0))
+        self.recorder = Recorder(self.members, MORE)
+        self.state: State = env.reset_batch(np.repeat(self.seeds, scenes), np.tile(np.arange(scenes), count))
+        self.obs = self._observe(self.state)
+
+    def _observe(self, state: State) -> AnyArray:
+        """Observations ``(members, scenes, obs_dim)`` of the scenes of some members."""
+        return check_observations(self.env.observe_batch(state), self.env.obs_dim).reshape(
+            -1, self.scenes, self.env.obs_dim
+        )
 
     @property
     def episodes(self) -> IntArray:
-        """Finished episodes."""
+        """Finished episodes of every member."""
         return self.recorder.episodes
 
     @property
     def steps(self) -> IntArray:
-        """Environment steps, over all scenes."""
-        return np.array([self.step])
+        """Environment steps of every member, over all its scenes."""
+        return self.step.copy()
 
     def advance(self, budget: Budget) -> bool:
-        """Up to ``TICKS`` steps of every scene."""
-        obs = check_observations(self.env.observe_batch(self.state), self.env.obs_dim)
+        """Up to ``TICKS`` steps of every scene of the members short of the budget."""
         for tick in range(TICKS):
-            if not budget.left(self.episodes, self.steps)[0]:
+            (who,) = budget.left(self.episodes, self.step).nonzero()
+            if not who.size:
                 return tick > 0
-            obs = self._tick(obs)
+            self._tick(who)
         return True
 
-    def _tick(self, obs: AnyArray) -> AnyArray:
-        """One step of every scene with the updates that are due; returns the next observations."""
-        config, seed = self.config, self.members[0].seed
-        finished = len(self.recorder.rows[0])
-        actions = np.zeros(self.scenes, dtype=np.int64)
-        levels = np.array([config.epsilon(finished, self.step + i) for i in range(self.scenes)])
-        rows = obs if self.use is None else self.use.images(obs)
-        kernels.explore(self.weights.w, self.net, self.work, rows, seed, self.step, levels, actions, self._asked)
-        taken = self.env.step_batch(self.state, actions)
-        after = check_observations(self.env.observe_batch(taken.state), self.env.obs_dim)
-        self.state, ended = taken.state, taken.terminated | taken.truncated
+    def _tick(self, who: IntArray) -> None:
+        """One step of every scene of some members, with the updates that are due."""
+        config, every = self.config, len(who) == len(self.members)
+        rows = None if every else (who[:, None] * self.scenes + np.arange(self.scenes)).ravel()
+        obs, actions = self.obs[who], self._act(who)
+        taken = self.env.step_batch(self.state if rows is None else select(self.state, rows), actions.ravel())
+        after = self._observe(taken.state)
+        shape, ended = actions.shape, taken.terminated | taken.truncated
+        reward = taken.reward.reshape(shape)
+        over = (ended if config.limit_ends else taken.terminated).reshape(shape)  # after which nothing is to come
         for i in range(self.scenes):
-            slot = self.step % config.capacity
-            self.replay.obs[slot], self.replay.after[slot] = obs[i], after[i]
-            self.replay.action[slot], self.replay.reward[slot] = actions[i], taken.reward[i]
-            self.replay.terminated[slot] = taken.terminated[i]
-            self.step += 1
-            self.total[i] += taken.reward[i]
-            self.length[i] += 1
-            if self.step >= config.batch and self.step % config.update_every == 0:
-                self._update(i)
-            if config.target_every_steps and self.step % config.target_every_steps == 0:
-                self.weights.target[:] = self.weights.w
-            if ended[i]:
-                self._finish(i, bool(taken.success[i]))
+            for k, m in enumerate(who.tolist()):
+                slot = int(self.step[m]) % config.capacity
+                self.replay.obs[m, slot], self.replay.after[m, slot] = obs[k, i], after[k, i]
+                self.replay.action[m, slot], self.replay.reward[m, slot] = actions[k, i], reward[k, i]
+                self.replay.terminated[m, slot] = over[k, i]
+                self.step[m] += 1
+                self.total[m, i] += reward[k, i]
+                self.length[m, i] += 1
+            self._learn(who, i)
+            for k in ended.reshape(shape)[:, i].nonzero()[0].tolist():
+                self._finish(int(who[k]), i, bool(taken.success.reshape(shape)[k, i]))
+        state = taken.state
         if ended.any():
-            over = np.flatnonzero(ended)
-            numbers = self.next_episode + np.arange(over.size)
-            self.next_episode += over.size
-            new = self.env.reset_batch(np.full(over.size, seed, dtype=np.int64), numbers)
-            self.state = update_rows(self.state, over, new)
-            after = check_observations(self.env.observe_batch(self.state), self.env.obs_dim)
-        return after
+            state = self._restart(who, state, ended.reshape(shape))
+            after = self._observe(state)
+        self.state = state if rows is None else update_rows(self.state, rows, state)
+        self.obs[who] = after
 
-    def _update(self, scene: int) -> None:
-        config = self.config
-        size = min(self.step, config.capacity)
-        kernels.draw(self._slots, size, self.members[0].seed, self.updates)
-        self.updates += 1
-        replay, slots = self.replay, self._slots
-        if self.use is not None and (self.use.augments or self.use.count > 1):
-            replay = self._images(self.use)
-            slots = np.arange(len(replay.action))
-        loss = kernels.update(
-            self.weights, self._grad, replay, self.net, self.work, slots, self.updates, self._rules
-        )  # fmt: skip
-        self.losses[scene] += loss
-        self.made[scene] += 1
+    def _act(self, who: IntArray) -> IntArray:
+        """ε-greedy actions ``(who, scenes)``; every scene is an environment step of its own, with its own ε."""
+        at = (self.step[who][:, None] + np.arange(self.scenes)).ravel()
+        owners = np.repeat(who, self.scenes)
+        finished = [len(mine) for mine in self.recorder.rows]
+        levels = [self.config.epsilon(finished[m], int(t)) for m, t in zip(owners, at, strict=True)]
+        actions = np.empty(at.size, dtype=np.int64)
+        if kernels.explore(self.seeds[owners], at, np.array(levels), self.actions, actions):
+            best = self.network.values(who, self.obs[who]).argmax(axis=2)
+            actions = np.where(actions < 0, best.ravel(), actions)
+        return actions.reshape(-1, self.scenes)
 
-    def _images(self, use: Use) -> kernels.Replay:
-        """The transitions of the batch with their images: as more transitions, or as blocks of rows."""
-        old, slots = self.replay, self._slots
-        obs, after, action = old.obs[slots], old.after[slots], old.action[slots]
-        rest = old.reward[slots], old.terminated[slots]
-        if use.count > 1:
-            return kernels.Replay(use.images(obs), use.images(after), action, *rest)
-        (obs, after), moved = use.moved(self.members[0].seed, self.updates * len(slots), [obs, after], action)
-        times = len(moved) // len(slots)
-        return kernels.Replay(
-            np.ascontiguousarray(obs), np.ascontiguousarray(after), moved, *(np.tile(x, times) for x in rest)
-        )  # fmt: skip
+    def _learn(self, who: IntArray, scene: int) -> None:
+        """The updates and copies into the target network that are due after a step of a scene."""
+        config, step = self.config, self.step.tolist()
+        due = [m for m in who.tolist() if step[m] >= config.batch and step[m] % config.update_every == 0]
+        if due:
+            slots = np.empty((len(due), config.batch), dtype=np.int64)
+            for k, m in enumerate(due):
+                kernels.draw(slots[k], min(step[m], config.capacity), self.seeds[m], self.updates[m])
+            losses = self.network.update(np.array(due), self.replay, slots, self.updates[due])
+            for k, m in enumerate(due):
+                self.losses[m, scene] += losses[k]
+                self.made[m, scene] += 1
+                self.updates[m] += 1
+        if config.target_every_steps:
+            copied = [m for m in who.tolist() if step[m] % config.target_every_steps == 0]
+            if copied:
+                self.network.sync(np.array(copied))
 
-    def _finish(self, i: int, success: bool) -> None:
+    def _finish(self, m: int, i: int, success: bool) -> None:
         """Note an episode that ended, and sync the target network if it is time."""
-        rows = self.recorder.rows[0]
-        loss = self.losses[i] / max(1, self.made[i])
-        noted = (self.total[i], self.length[i], success, self.step, self.updates, self.epsilon[i], loss)
+        rows, step = self.recorder.rows[m], int(self.step[m])
+        loss = self.losses[m, i] / max(1, self.made[m, i])
+        noted = (self.total[m, i], self.length[m, i], success, step, self.updates[m], self.epsilon[m, i], loss)
         rows.append(tuple(float(x) for x in noted))
-        self.total[i], self.length[i], self.losses[i], self.made[i] = 0.0, 0, 0.0, 0
-        self.epsilon[i] = self.config.epsilon(len(rows), self.step)
+        self.total[m, i], self.length[m, i], self.losses[m, i], self.made[m, i] = 0.0, 0, 0.0, 0
+        self.epsilon[m, i] = self.config.epsilon(len(rows), step)
         if not self.config.target_every_steps and len(rows) % self.config.target_every == 0:
-            self.weights.target[:] = self.weights.w
+            self.network.sync(np.array([m]))
+
+    def _restart(self, who: IntArray, state: State, ended: AnyArray) -> State:
+        """Begin the next episodes where one has ended, in the order of the scenes."""
+        counts = ended.sum(axis=1)
+        numbers = [self.next_episode[m] + np.arange(count) for m, count in zip(who, counts, strict=True)]
+        self.next_episode[who] += counts
+        new = self.env.reset_batch(np.repeat(self.seeds[who], counts), np.concatenate(numbers))
+        return update_rows(state, np.flatnonzero(ended.ravel()), new)
 
     def log(self, m: int = 0, episodes: int | None = None) -> EpisodeLog:
-        """The episodes so far; ``more`` has ``epsilon`` and ``loss``."""
+        """The episodes of a member; ``more`` has ``epsilon`` and ``loss``."""
         return self.recorder.log(m, episodes)
 
-    def values(self, obs: AnyArray) -> AnyArray:
+    def values(self, obs: AnyArray, m: int = 0) -> AnyArray:
         """Q of every action for flat observations ``(rows, obs_dim)``."""
-        rows = check_observations(obs, self.env.obs_dim)
-        rows = rows if self.use is None else self.use.images(rows)
-        out = np.zeros((len(rows), self.net.outputs), dtype=np.float32)
-        mlp_kernels.outputs(self.weights.w, self.net, self.work, rows, out)
-        if self._asked.mode == images.AVERAGE:
-            return images.turned(out, self._asked)
-        return out[:: len(out) // len(obs)]
+        return self.network.member(m)(check_observations(obs, self.env.obs_dim))[0]
 
     def act(self, obs: AnyArray, m: int = 0) -> AnyArray:
         """The actions of largest value."""
-        return np.asarray(self.values(obs).argmax(axis=1))
+        return np.asarray(self.values(obs, m).argmax(axis=1))
 
-    def evaluate(self, episodes: int = 100, *, m: int = 0, seed: int = 0, greedy: bool = True) -> Evaluation:
+    def evaluate(
+        self, episodes: int = 100, *, m: int = 0, seed: int = 0, greedy: bool = True, watch: Watch | None = None
+    ) -> Evaluation:
         """Play episodes no training run sees; greedily, or with the least ε of training."""
-        key, epsilon, count = held_out(seed), 0.0 if greedy else self.config.epsilon_end, self.net.outputs
+        key, epsilon, network = held_out(seed), 0.0 if greedy else self.config.epsilon_end, self.network.member(m)
 
         def policy(obs: AnyArray, rows: IntArray, t: int) -> AnyArray:
             counter = 2 * (rows * 2**32 + t)
             explores = uniform(key, Stream.POLICY, counter) < epsilon
-            return np.where(explores, randint(key, Stream.POLICY, counter + 1, count), self.act(obs))
+            return np.where(explores, randint(key, Stream.POLICY, counter + 1, self.actions), network(obs)[0].argmax(1))
 
-        return play(self.env, policy, episodes, seed)
+        return play(self.env, policy, episodes, seed, watch=watch)
 
     @property
     def identity(self) -> str:
         """What a checkpoint must agree on before it may be resumed."""
-        member = self.members[0].name
-        found = {"dqn": self.config.to_json(), "env": self.env.name, "member": member, "scenes": self.scenes}
-        return json.dumps(found if self.use is None else found | {"symmetry": self.use.symmetry.name})
+        members = [member.name for member in self.members]
+        what = {"dqn": self.config.to_json(), "env": self.env.name, "members": members, "scenes": self.scenes}
+        return json.dumps(what if self.use is None else what | {"symmetry": self.use.symmetry.name})
 
-    _KEPT = ("total", "length", "losses", "made", "epsilon")
+    _KEPT = ("step", "updates", "next_episode", "total", "length", "losses", "made", "epsilon")
 
     def arrays(self) -> dict[str, AnyArray]:
-        """Everything needed to resume."""
+        """Everything needed to resume; any moment between ticks will do."""
         out = {f"state/{name}": np.asarray(array) for name, array in self.state.items()}
-        out |= {f"weights/{name}": array for name, array in self.weights._asdict().items()}
+        out |= {f"network/{name}": array for name, array in self.network.arrays().items()}
         out |= {f"replay/{name}": array for name, array in self.replay._asdict().items()}
-        out |= {name: getattr(self, name) for name in self._KEPT}
-        out["counters"] = np.array([self.step, self.updates, self.next_episode], dtype=np.int64)
-        return out | self.recorder.arrays()
+        return out | {name: getattr(self, name) for name in self._KEPT} | self.recorder.arrays()
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> GeneralDQN:
         """Resume from the arrays of a learner of the same configuration."""
         check_arrays(self.arrays(), arrays)
         self.state = {name: np.array(arrays[f"state/{name}"]) for name in self.state}
-        for prefix, home in (("weights", self.weights), ("replay", self.replay)):
-            for name, array in home._asdict().items():
-                array[...] = arrays[f"{prefix}/{name}"]
+        self.network.restore({name.removeprefix("network/"): a for name, a in arrays.items()})
+        for name, array in self.replay._asdict().items():
+            array[...] = arrays[f"replay/{name}"]
         for name in self._KEPT:
             setattr(self, name, np.array(arrays[name]))
-        self.step, self.updates, self.next_episode = (int(x) for x in arrays["counters"])
         self.recorder.restore(arrays)
+        self.obs = self._observe(self.state)
         return self
-
-
-def update(
-    weights: Mapping[str, AnyArray],
-    target: Mapping[str, AnyArray],
-    batch: Mapping[str, AnyArray],
-    config: DQNConfig,
-) -> tuple[float, dict[str, AnyArray]]:
-    """One DQN update in plain numpy: the loss and the gradients that Adam gets; the twin of ``kernels.update``.
-
-    ``batch`` has ``obs``, ``after``, ``action``, ``reward`` and ``terminated``; truncation bootstraps.
-    """
-    rows = np.arange(len(batch["action"]))
-    best = mlp.forward(target, batch["after"], relu=True)[2].max(axis=1)
-    goal = batch["reward"] + config.gamma * np.where(batch["terminated"], 0.0, best)
-    h1, h2, q = mlp.forward(weights, batch["obs"], relu=True)
-    error = q[rows, batch["action"]] - goal
-    slope = np.clip(error, -1, 1) if config.loss == "huber" else 2 * error
-    loss = slope * (error - 0.5 * slope) if config.loss == "huber" else error**2
-    dout = np.zeros_like(q)
-    dout[rows, batch["action"]] = slope / len(rows)
-    return float(loss.mean()), mlp.backward(weights, batch["obs"], h1, h2, dout, relu=True)

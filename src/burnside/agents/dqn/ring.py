@@ -1,13 +1,13 @@
 """DQN on the cyclic games (App. C) on a CPU: every member is one compiled loop.
 
 Compiled code releases Python's lock, so members in threads run side by side. No BLAS is called: the products are ours
-(:mod:`burnside.nn.sparse_kernels`), hence no thread pool to tame and the same bits whatever else runs.
+(:mod:`burnside.nn.sparse_kernels`), so there is no thread pool to limit, and the bits are the same whatever else runs.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,6 @@ from burnside.agents.common.training import Budget
 from burnside.agents.dqn.config import DQNConfig
 from burnside.envs.batched import Evaluation
 from burnside.envs.ring.core import RingSpec
-from burnside.envs.ring.games import ARMS
 from burnside.envs.ring.scenes import RingScenes
 from burnside.errors import InvalidParameter
 from burnside.nn.mlp import forward, linear_parameters
@@ -31,9 +30,12 @@ from burnside.nn.mlp import forward, linear_parameters
 if TYPE_CHECKING:
     from burnside.agents.dqn.ring_kernels import Arrays, Layout, Rules, Work
 
-__all__ = ["MORE", "TRANSITION", "RingDQN", "identity", "layout", "rules", "scratch"]
+__all__ = ["ARMS", "MORE", "PANEL", "TRANSITION", "RingDQN", "layout", "rules", "scratch"]
 
-_PANEL = 32  # as sparse_kernels.PANEL, which would load numba
+#: Hidden widths are multiples of it; as sparse_kernels.PANEL, which would load numba.
+PANEL = 32
+#: Arms that are translations of the whole game, in the order of their numbers in compiled code.
+ARMS = ("baseline", "canonical", "augment")
 #: Columns of the log beside those all learners have.
 MORE = ("epsilon", "loss")
 #: Environment steps per chunk, roughly: half a second.
@@ -168,7 +170,7 @@ class RingDQN:
         parts = _parts(self.net, self.state.weights)
         for name, matrix in (("w1", values["w1"]), ("w2", np.asarray(values["w2"]).T)):
             panels, narrow, _ = parts[name].shape
-            parts[name][:] = np.asarray(matrix).reshape(narrow, panels, _PANEL).transpose(1, 0, 2)
+            parts[name][:] = np.asarray(matrix).reshape(narrow, panels, PANEL).transpose(1, 0, 2)
         parts["w3"][:] = np.asarray(values["w3"]).T
         for name in ("b1", "b2", "b3"):
             parts[name][:] = values[name]
@@ -176,7 +178,8 @@ class RingDQN:
     @property
     def identity(self) -> str:
         """What a checkpoint must agree on before it may be resumed."""
-        return identity("ring-dqn", self.config, self.spec, self.members)
+        game = {k: getattr(self.spec, k) for k in ("n", "d", "p_mine", "end_reward", "time_limit")}
+        return json.dumps({"ring-dqn": self.config.to_json(), "spec": game, "members": [self.member.name]})
 
     def arrays(self) -> dict[str, AnyArray]:
         """Everything needed to resume; transitions as bytes."""
@@ -199,10 +202,10 @@ def layout(config: DQNConfig, spec: RingSpec) -> Layout:
     from burnside.agents.dqn.ring_kernels import Layout
 
     if config.encoder != "onehot":
-        raise InvalidParameter(f"the compiled learner has no encoder {config.encoder!r}: use RingDQNTorch")
-    if any(width % _PANEL for width in config.hidden):
+        raise InvalidParameter(f"the compiled learner has no encoder {config.encoder!r}: use DQN")
+    if any(width % PANEL for width in config.hidden):
         raise InvalidParameter(
-            f"hidden is {config.hidden}: the compiled learner needs multiples of {_PANEL}: use those, or RingDQNTorch"
+            f"hidden is {config.hidden}: the compiled learner needs multiples of {PANEL}: use those, or DQN"
         )
     inputs, (h1, h2), actions = 2 * spec.n_cells, config.hidden, spec.n_actions
     sizes = (inputs * h1, h1 * h2, h1, h2, actions * h2, actions)
@@ -215,7 +218,7 @@ def rules(config: DQNConfig, spec: RingSpec, member: Member) -> Rules:
     from burnside.agents.dqn.ring_kernels import Rules
 
     if member.arm not in ARMS:
-        raise InvalidParameter(f"the compiled learner does not play {member.arm!r}: use RingDQNTorch")
+        raise InvalidParameter(f"the compiled learner does not play {member.arm!r}: use DQN")
     return Rules(
         n=spec.n,
         d=spec.d,
@@ -230,6 +233,8 @@ def rules(config: DQNConfig, spec: RingSpec, member: Member) -> Rules:
         batch=config.batch,
         rate=config.learning_rate,
         huber=config.loss == "huber",
+        double=config.double,
+        limit_ends=config.limit_ends,
         update_every=config.update_every,
         target_every=config.target_every,
         target_every_steps=config.target_every_steps,
@@ -264,9 +269,9 @@ def _parts(net: Layout, flat: AnyArray) -> dict[str, AnyArray]:
         return flat[at : at + int(np.prod(shape))].reshape(shape)
 
     return {
-        "w1": part(net.w1, net.h1 // _PANEL, net.inputs, _PANEL),
+        "w1": part(net.w1, net.h1 // PANEL, net.inputs, PANEL),
         "b1": part(net.b1, net.h1),
-        "w2": part(net.w2, net.h1 // _PANEL, net.h2, _PANEL),  # transposed: see ring_kernels.Work.w2
+        "w2": part(net.w2, net.h1 // PANEL, net.h2, PANEL),  # transposed: see ring_kernels.Work.w2
         "b2": part(net.b2, net.h2),
         "w3": part(net.w3, net.actions, net.h2),
         "b3": part(net.b3, net.actions),
@@ -303,15 +308,10 @@ def scratch(config: DQNConfig, spec: RingSpec) -> Work:
         h2_columns=columns(net.h2),
         w2=aligned(net.h1 * net.h2),
         target_w2=aligned(net.h1 * net.h2),
-        zeros=aligned(_PANEL),
+        zeros=aligned(PANEL),
         grad=aligned(net.size - net.b1),
         slots=np.zeros(rows, dtype=np.int64),
         missing=np.zeros(rows, dtype=np.int64),
+        chosen=np.zeros(rows, dtype=np.int64),
         items=np.zeros(spec.n_cells, dtype=np.int8),
     )
-
-
-def identity(learner: str, config: DQNConfig, spec: RingSpec, members: Sequence[Member]) -> str:
-    """What a checkpoint of a learner on rings must agree on before it may be resumed."""
-    game = {k: getattr(spec, k) for k in ("n", "d", "p_mine", "end_reward", "time_limit")}
-    return json.dumps({learner: config.to_json(), "spec": game, "members": [m.name for m in members]})

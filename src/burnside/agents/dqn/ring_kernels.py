@@ -1,4 +1,4 @@
-"""DQN on the cyclic games, compiled: update, training loop and evaluation of one member, and the games of many.
+"""DQN on the cyclic games, compiled: update, training loop and evaluation of one member.
 
 A member runs alone in its thread, on arrays of its own, with random numbers that are a function of its seed and its
 counters. Its bits therefore cannot depend on who else runs. The same algorithm in plain numpy is the general learner
@@ -33,7 +33,7 @@ from burnside.nn.sparse_kernels import (
     transpose,
 )
 
-__all__ = ["Arrays", "Games", "Layout", "Rules", "Work", "evaluate", "play", "update"]
+__all__ = ["Arrays", "Layout", "Rules", "Work", "evaluate", "play", "update"]
 
 EPISODE, STEP, UPDATE, SYNC, WRITTEN = range(5)  # entries of Arrays.counters
 _ZERO = np.float32(0.0)
@@ -73,6 +73,8 @@ class Rules(NamedTuple):
     batch: int
     rate: float
     huber: bool
+    double: bool
+    limit_ends: bool
     update_every: int
     target_every: int
     target_every_steps: int
@@ -110,6 +112,7 @@ class Work(NamedTuple):
     grad: AnyArray  # of what follows Layout.b1; gradients of W1 and W2 are never written down
     slots: AnyArray
     missing: AnyArray
+    chosen: AnyArray
     items: AnyArray
 
 
@@ -178,23 +181,35 @@ def draw(slots: AnyArray, size: int, seed: int, first: int) -> None:
 def _refresh_targets(s: Arrays, work: Work, net: Layout, rules: Rules) -> None:
     """Make ``replay.value`` hold max_a Q_target(s', a) for every drawn transition that has not ended.
 
-    The target network stands still between syncs, so a value is computed once per slot and sync (``replay.stamp``).
+    The target network does not change between syncs, so a value is computed once per slot and sync (``replay.stamp``).
+    Double DQN takes the action that is best for the network, which changes with every update: nothing is remembered.
     """
     sync, end = np.int32(s.counters[SYNC]), np.float32(rules.end_reward)
     slots, missing, replay, boards = work.slots, work.missing, s.replay, s.boards
     n = 0
     for i in range(rules.batch):
         seen = replay[slots[i]]
-        if seen.terminated == 0 and seen.stamp != sync:
+        if seen.terminated == 0 and (rules.double or seen.stamp != sync):
             seen.stamp = sync
             missing[n] = slots[i]
             _observe(work.x, n, boards, seen.board, seen.after, end)
             n += 1
     if n > 0:
         w, h2 = s.target, work.h2
+        if rules.double:
+            _hidden(s.weights, work.w2, work, net, n)
+            for i in range(n):
+                work.chosen[i] = _best(s.weights, h2.values, i * h2.stride, net)[0]
         _hidden(w, work.target_w2, work, net, n)
         for i in range(n):
-            replay[missing[i]].value = _best(w, h2.values, i * h2.stride, net)[1]
+            at = i * h2.stride
+            if rules.double:
+                a = work.chosen[i]
+                replay[missing[i]].value = np.float32(
+                    dot(h2.values, at, w, net.w3 + a * net.h2, net.h2) + w[net.b3 + a]
+                )
+            else:
+                replay[missing[i]].value = _best(w, h2.values, at, net)[1]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -244,7 +259,7 @@ def update(s: Arrays, work: Work, net: Layout, rules: Rules) -> float:
         a: Any = np.int64(seen.action)
         row = net.w3 + a * h2
         goal = seen.reward
-        if seen.terminated == 0:  # truncation is not an end: it bootstraps
+        if seen.terminated == 0:  # truncation is not an end, unless ``limit_ends``: it bootstraps
             goal += gamma * seen.value
         error = np.float32(dot(z2, at, w, row, h2) + w[net.b3 + a]) - goal
         if rules.huber:
@@ -331,7 +346,8 @@ def play(s: Arrays, work: Work, net: Layout, rules: Rules, log: AnyArray, episod
             solved = code > 0
             seen = s.replay[s.counters[WRITTEN] % rules.capacity]
             seen.board, seen.pos, seen.action, seen.reward = row, pos, action, reward
-            seen.after, seen.terminated, seen.stamp = after, solved, -1
+            seen.after, seen.stamp = after, -1
+            seen.terminated = solved or (rules.limit_ends and length + 1 >= rules.time_limit)
             s.counters[WRITTEN] += 1
             s.counters[STEP] += 1
             total += reward
@@ -366,7 +382,7 @@ def evaluate(
         length = 0
         solved = False
         while length < rules.time_limit and not solved:
-            counter = 2 * (e * rules.time_limit + length)
+            counter = 2 * (e * 2**32 + length)
             if uniform_nb(seed, POLICY, counter) < epsilon:
                 action = randint_nb(seed, POLICY, counter + 1, net.actions)
             else:
@@ -376,80 +392,3 @@ def evaluate(
             solved = board[0, pos] > 0
             length += 1
         out[e, 0], out[e, 1], out[e, 2] = total, length, solved
-
-
-# ---------------------------------------------------------------------- the games of many members, for torch networks
-
-
-class Games(NamedTuple):
-    """Where the members of a block are, leading axis members; random numbers, boards and replay are those above."""
-
-    seeds: AnyArray
-    arms: AnyArray
-    boards: AnyArray  # (members, capacity + 1, cells) int8
-    replay: AnyArray  # (members, capacity) TRANSITION
-    counters: AnyArray  # (members, 5)
-    pos: AnyArray
-    length: AnyArray
-    total: AnyArray
-    epsilon: AnyArray  # at the start of the present episode
-    losses: AnyArray  # sum over the updates of the present episode
-    updates: AnyArray  # their number
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def begin(games: Games, rules: Rules, m: int) -> None:
-    """Begin the next episode of a member."""
-    episode = games.counters[m, EPISODE]
-    items = np.empty(rules.cells, dtype=np.int8)
-    board = games.boards[m, episode % games.boards.shape[1]]
-    arm, seed = games.arms[m], games.seeds[m]
-    games.pos[m] = seen_board(items, board, rules.n, rules.d, rules.p_mine, arm, seed, episode)
-    games.epsilon[m] = epsilon_at(rules, episode, games.counters[m, STEP])
-    games.length[m] = 0
-    games.total[m] = 0.0
-    games.losses[m] = 0.0
-    games.updates[m] = 0
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def choose(games: Games, rules: Rules, active: AnyArray, n_actions: int, actions: AnyArray) -> None:
-    """Random actions where the member explores, −1 where the network is to be asked."""
-    for m in range(active.size):
-        at = games.counters[m, STEP]
-        actions[m] = 0
-        if active[m]:
-            epsilon = epsilon_at(rules, games.counters[m, EPISODE], at)
-            explores = uniform_nb(games.seeds[m], EXPLORE, 2 * at) < epsilon
-            actions[m] = randint_nb(games.seeds[m], EXPLORE, 2 * at + 1, n_actions) if explores else -1
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def step(games: Games, rules: Rules, active: AnyArray, actions: AnyArray, over: AnyArray) -> None:
-    """Move every active member and remember the transition; ``over`` says whose episode this ended."""
-    for m in range(active.size):
-        over[m] = False
-        if not active[m]:
-            continue
-        counters = games.counters[m]
-        row = counters[EPISODE] % games.boards.shape[1]
-        after = move(games.pos[m], actions[m], rules.n, rules.d)
-        code = games.boards[m, row, after]
-        reward = item_reward(code, rules.end_reward)
-        seen = games.replay[m, counters[WRITTEN] % rules.capacity]
-        seen.board, seen.pos, seen.action, seen.reward = row, games.pos[m], actions[m], reward
-        seen.after, seen.terminated, seen.stamp = after, code > 0, -1
-        counters[WRITTEN] += 1
-        counters[STEP] += 1
-        games.pos[m] = after
-        games.length[m] += 1
-        games.total[m] += reward
-        over[m] = code > 0 or games.length[m] >= rules.time_limit
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def draw_all(games: Games, rules: Rules, slots: AnyArray) -> None:
-    """The slots of the next batch of every member."""
-    for m in range(slots.shape[0]):
-        size = max(1, min(games.counters[m, WRITTEN], rules.capacity))
-        draw(slots[m], size, games.seeds[m], games.counters[m, UPDATE] * rules.batch)

@@ -8,13 +8,16 @@ from typing import Any, ClassVar
 
 from burnside._configs import Config
 
-__all__ = ["BUDGETS", "ROLLOUTS", "STATS", "TICKS", "FlowPPOConfig"]
+__all__ = ["BUDGETS", "KL_STOPS", "ROLLOUTS", "STATS", "TICKS", "TIMEOUTS", "FlowPPOConfig"]
 
 ROLLOUTS = ("decisions", "episodes")
 BUDGETS = ("env_steps", "decisions")
 TICKS = ("update", "minibatch")
-#: What is remembered of every rollout: means over its updates, and the updates made.
-STATS = ("policy_loss", "value_loss", "approx_kl", "clip_fraction", "updates")
+TIMEOUTS = ("bootstrap", "end")
+KL_STOPS = ("update", "rollout")
+#: What is remembered of every rollout: means over its updates, the updates made, and how much of the variance of the
+#: returns the value had explained before them.
+STATS = ("policy_loss", "value_loss", "approx_kl", "clip_fraction", "updates", "explained_variance")
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,17 @@ class FlowPPOConfig(Config):
             imitation at once; ``rate_warmup`` does not help, since the critic's rollouts use it up.
         weight_decay: Of AdamW.
         grad_clip: Greatest norm of the gradient.
+        separate_clips: Whether actor and critic are clipped each on its own. Together, a critic with large errors takes
+            the actor's share.
+        kl_stop: What ``target_kl`` is compared with: the estimate on the batch of an ``update``, before it is made; or
+            that on the whole ``rollout``, after every pass. A batch's estimate is noisy and its greatest value is what
+            stops, which can be after a few updates that did nothing yet.
+        actor_waits: The actor also stands still until the value explains this share of the variance of the returns of a
+            rollout it has not seen; 0: it does not wait.
+        critic_limit: Rollouts after which it does not wait any longer; 0: as long as it takes.
+        timeout: What the time limit is: ``bootstrap``: there would be more, so the return goes on with the value;
+            ``end``: there is nothing to come. Then the value should see the time (``FlowConfig.value_time``). With a
+            reward for success alone a dead end costs its whole value only with ``end``.
 
     >>> FlowPPOConfig(scenes=16).rollout
     25
@@ -80,7 +94,13 @@ class FlowPPOConfig(Config):
     actor_warmup: int = 0
     weight_decay: float = 0.0
     grad_clip: float = 0.5
+    separate_clips: bool = False
+    kl_stop: str = "update"
+    actor_waits: float = 0.0
+    critic_limit: int = 0
+    timeout: str = "bootstrap"
 
+    LATER = ("separate_clips", "kl_stop", "actor_waits", "critic_limit", "timeout")
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         # A rollout is as long as an episode: failures last to the time limit, so shorter ones are by turns all
         # beginnings and all dead ends. It is large, since the reward says one bit per episode.
@@ -118,9 +138,12 @@ class FlowPPOConfig(Config):
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense, in one sentence."""
-        self.check_known(rollout_unit=ROLLOUTS, budget_unit=BUDGETS, rate_tick=TICKS)
+        self.check_known(
+            rollout_unit=ROLLOUTS, budget_unit=BUDGETS, rate_tick=TICKS, kl_stop=KL_STOPS, timeout=TIMEOUTS
+        )
         self.check_at_least(1, "scenes", "rollout", "budget", "epochs", "minibatch", "accumulate", "critic_epochs")
-        self.check_fraction("gamma", "lam")
+        self.check_fraction("gamma", "lam", "actor_waits")
+        self.check_at_least(0, "critic_limit")
         self.check_positive("clip", "actor_rate", "critic_rate", "grad_clip")
         self.check_at_least(0, "value_clip", "value_weight", "target_kl", "critic_rollouts", "weight_decay")
         self.check_at_least(0, "rate_warmup", "actor_warmup")

@@ -23,7 +23,7 @@ from burnside.nn._torch import torch
 from burnside.nn.flow import FlowPolicy
 from burnside.nn.flow.optim import module_arrays, optimizer_arrays, restore_module, restore_optimizer
 
-__all__ = ["FlowPPO", "clipped_value_loss"]
+__all__ = ["FlowPPO", "clipped_value_loss", "explained_variance"]
 
 
 def clipped_value_loss(value: torch.Tensor, old: torch.Tensor, target: torch.Tensor, clip: float) -> torch.Tensor:
@@ -38,6 +38,16 @@ def clipped_value_loss(value: torch.Tensor, old: torch.Tensor, target: torch.Ten
         bounded = old + (value - old).clamp(-clip, clip)
         loss = torch.maximum(loss, (bounded - target).square())
     return 0.5 * loss
+
+
+def explained_variance(value: FloatArray, returns: FloatArray) -> float:
+    """The share of the variance of returns that values explain; 0 where returns do not vary.
+
+    >>> explained_variance(np.array([0.0, 1.0]), np.array([0.0, 2.0]))
+    0.75
+    """
+    total = float(np.var(returns))
+    return 1.0 - float(np.var(returns - value)) / total if total > 1e-12 else 0.0
 
 
 class FlowPPO:
@@ -72,6 +82,7 @@ class FlowPPO:
         self.rollouts = self.updates = self.actor_updates = self.minibatches = self.epochs = 0
         self.episode = scenes  # the next one to begin
         self.total, self.length = np.zeros(scenes), np.zeros(scenes, dtype=np.int64)
+        self.free = False  # whether the value has explained enough for the actor to move
         self.state: State = env.reset_batch(np.full(scenes, seed, dtype=np.int64), np.arange(scenes))
         self.members = [Member(seed)]
         self.recorder = Recorder(self.members, ("rollout",), STATS)
@@ -90,8 +101,11 @@ class FlowPPO:
 
     @property
     def critic_only(self) -> bool:
-        """Whether the actor still stands still."""
-        return self.rollouts < self.config.critic_rollouts
+        """Whether only the critic is trained yet."""
+        if self.rollouts < self.config.critic_rollouts:
+            return True
+        waited = 0 < self.config.critic_limit <= self.rollouts
+        return self.config.actor_waits > 0 and not (self.free or waited)
 
     def describe(self) -> list[str]:
         """Every count with its unit, see :meth:`FlowPPOConfig.describe`."""
@@ -149,7 +163,7 @@ class FlowPPO:
             tokens = policy.encode(observed)
             noise, which = self._draw()
             chain = policy.decide(tokens, noise, which)
-            value = policy.value(tokens)
+            value = policy.value(tokens, observed.get("time"))
             step = env.step_chunk(self.state, policy.executed(chain.path[:, -1]).cpu().numpy())
             ended = step.terminated | step.truncated
             found = {
@@ -170,7 +184,7 @@ class FlowPPO:
             self.length += step.steps
             # V of where the chunk led, before any reset: a truncated episode bootstraps from it.
             observed = env.observe_batch(self.state)
-            found["next_value"] = policy.value(policy.encode(observed)).cpu().numpy()
+            found["next_value"] = policy.value(policy.encode(observed), observed.get("time")).cpu().numpy()
             if ended.any():
                 finished += int(ended.sum())
                 self._restart(np.flatnonzero(ended), step.success)
@@ -196,14 +210,19 @@ class FlowPPO:
         reward, value, after, terminated, ended = (
             seen[k].T for k in ("reward", "value", "next_value", "terminated", "ended")
         )
+        if config.timeout == "end":
+            terminated = ended
         advantage = advantages(reward, value, after, terminated, ended, config.gamma, config.lam).T
+        returns = value + advantages(reward, value, after, terminated, ended, config.gamma, 1.0)
+        explained = explained_variance(value, returns)
+        self.free = self.free or explained >= config.actor_waits
         flat = {name: array.reshape(-1, *array.shape[2:]) for name, array in seen.items()}
         flat["target"] = (advantage + seen["value"]).astype(np.float32).ravel()
         if config.normalize and advantage.size > 1:
             advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
         flat["advantage"] = advantage.astype(np.float32).ravel()
         count, frozen = len(flat["target"]), self.critic_only
-        totals = np.zeros(len(STATS) - 1)
+        totals = np.zeros(len(STATS) - 2)
         made = 0
         for _ in range(config.critic_epochs if frozen else config.epochs):
             keys = hash_u64(self.seed, Stream.REPLAY, self.epochs * 2**32 + np.arange(count))
@@ -214,20 +233,38 @@ class FlowPPO:
                 group = order[at : at + config.effective_batch]
                 stats = self._accumulate(flat, group, frozen)
                 self.minibatches += -(-len(group) // config.minibatch)
-                if not frozen and 0 < config.target_kl < stats[2]:
+                if not frozen and config.kl_stop == "update" and 0 < config.target_kl < stats[2]:
                     stop = True
                     break
-                params = [p for g in self.optimizer.param_groups for p in g["params"] if p.grad is not None]
-                torch.nn.utils.clip_grad_norm_(params, config.grad_clip)
+                self._clip()
                 self.optimizer.step()
                 self.updates += 1
                 self.actor_updates += not frozen
                 made += 1
                 totals += stats
-            if stop:
+            if stop or (not frozen and config.kl_stop == "rollout" and 0 < config.target_kl < self._kl(flat)):
                 break
         self.optimizer.zero_grad(set_to_none=True)
-        self.recorder.stats[0].append((*(float(x) for x in totals / max(1, made)), float(made)))
+        self.recorder.stats[0].append((*(float(x) for x in totals / max(1, made)), float(made), explained))
+
+    def _clip(self) -> None:
+        """Shorten the gradient, of actor and critic together or each."""
+        kinds = (True, False) if self.config.separate_clips else (None,)
+        for kind in kinds:
+            groups = [g for g in self.optimizer.param_groups if kind is None or g["actor"] is kind]
+            params = [p for g in groups for p in g["params"] if p.grad is not None]
+            if params:
+                torch.nn.utils.clip_grad_norm_(params, self.config.grad_clip)
+
+    @torch.no_grad()
+    def _kl(self, flat: Mapping[str, AnyArray]) -> float:
+        """The estimate of the divergence from the policy that played, over the whole rollout."""
+        total, count = 0.0, len(flat["target"])
+        for first in range(0, count, self.config.minibatch):
+            rows = np.arange(first, min(count, first + self.config.minibatch))
+            log_ratio = self._log_ratio(flat, rows, self._tokens(flat, rows))
+            total += float((log_ratio.exp() - 1 - log_ratio).sum())
+        return total / count
 
     def _accumulate(self, flat: Mapping[str, AnyArray], group: IntArray, frozen: bool) -> FloatArray:
         """Gradients of one update, minibatch by minibatch; returns the statistics."""
@@ -237,7 +274,7 @@ class FlowPPO:
         for part in self.optimizer.param_groups:
             part["lr"] = scale * part["full"] * (rise if part["actor"] else 1.0)
         self.optimizer.zero_grad(set_to_none=True)
-        out = np.zeros(len(STATS) - 1)
+        out = np.zeros(len(STATS) - 2)
         for first in range(0, len(group), config.minibatch):
             rows = group[first : first + config.minibatch]
             loss, stats = self._loss(flat, rows, frozen)
@@ -246,21 +283,30 @@ class FlowPPO:
             out += share * stats
         return out
 
+    def _pick(self, flat: Mapping[str, AnyArray], rows: IntArray, name: str) -> torch.Tensor:
+        return torch.from_numpy(np.ascontiguousarray(flat[name][rows])).to(self.policy.device)
+
+    def _tokens(self, flat: Mapping[str, AnyArray], rows: IntArray) -> torch.Tensor:
+        return self.policy.encode({n.removeprefix("obs/"): flat[n][rows] for n in flat if n.startswith("obs/")})
+
+    def _log_ratio(self, flat: Mapping[str, AnyArray], rows: IntArray, tokens: torch.Tensor) -> torch.Tensor:
+        which = self._pick(flat, rows, "which") if "which" in flat else None
+        found = self.policy.log_prob(tokens, self._pick(flat, rows, "path"), which)
+        return found - self._pick(flat, rows, "log_prob")
+
     def _loss(self, flat: Mapping[str, AnyArray], rows: IntArray, frozen: bool) -> tuple[torch.Tensor, FloatArray]:
         config, policy = self.config, self.policy
 
         def pick(name: str) -> torch.Tensor:
-            return torch.from_numpy(np.ascontiguousarray(flat[name][rows])).to(policy.device)
+            return self._pick(flat, rows, name)
 
-        observed = {name.removeprefix("obs/"): flat[name][rows] for name in flat if name.startswith("obs/")}
         with torch.set_grad_enabled(config.train_encoder and not frozen):
-            tokens = policy.encode(observed)
-        value = policy.value(tokens)
+            tokens = self._tokens(flat, rows)
+        value = policy.value(tokens, pick("obs/time") if "obs/time" in flat else None)
         value_loss = clipped_value_loss(value, pick("value"), pick("target"), config.value_clip).mean()
         if frozen:
             return config.value_weight * value_loss, np.array([0.0, float(value_loss.detach()), 0.0, 0.0])
-        which = pick("which") if "which" in flat else None
-        log_ratio = policy.log_prob(tokens, pick("path"), which) - pick("log_prob")
+        log_ratio = self._log_ratio(flat, rows, tokens)
         ratio = log_ratio.exp()
         gain = pick("advantage")
         policy_loss = -clipped_objective(ratio, gain, config.clip).mean()
@@ -280,7 +326,17 @@ class FlowPPO:
         """
         return self.recorder.log(m, episodes)
 
-    _COUNTERS = ("decisions", "env_steps", "rollouts", "updates", "actor_updates", "minibatches", "epochs", "episode")
+    _COUNTERS = (
+        "decisions",
+        "env_steps",
+        "rollouts",
+        "updates",
+        "actor_updates",
+        "minibatches",
+        "epochs",
+        "episode",
+        "free",
+    )
 
     def arrays(self) -> dict[str, AnyArray]:
         """Everything needed to resume, as plain arrays; the moment is between two rollouts."""
@@ -297,7 +353,7 @@ class FlowPPO:
         restore_optimizer(self.optimizer, arrays, "adam")
         self.state = {name: np.array(arrays[f"state/{name}"]) for name in self.state}
         for name, value in zip(self._COUNTERS, arrays["counters"].tolist(), strict=True):
-            setattr(self, name, value)
+            setattr(self, name, bool(value) if name == "free" else value)
         self.total, self.length = np.array(arrays["total"]), np.array(arrays["length"])
         self.recorder.restore(arrays)
         return self

@@ -16,8 +16,41 @@ ENCODERS = ("onehot", "pool", "flatten")
 STATS = ("policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction")
 
 
+class _Rollouts(Config):
+    """What the settings of both kinds of PPO have in common."""
+
+    scenes: int
+    rollout: int
+    epochs: int
+    batch: int
+    normalize: bool
+
+    @property
+    def steps_per_rollout(self) -> int:
+        """Environment steps of a member between updates, over all its scenes."""
+        return self.scenes * self.rollout
+
+    @property
+    def updates_per_rollout(self) -> int:
+        """Minibatches of a rollout, over all epochs."""
+        return self.epochs * (self.steps_per_rollout // self.batch)
+
+    def check_rollouts(self) -> None:
+        """Refuse what makes no sense, in one sentence."""
+        self.check_fraction("gamma", "lam")
+        self.check_positive("clip", "learning_rate", "grad_clip")
+        self.check_at_least(0, "entropy", "value_weight")
+        self.check_at_least(1, "scenes", "rollout", "epochs", "batch")
+        if self.steps_per_rollout % self.batch:
+            raise InvalidParameter(
+                f"batch is {self.batch}: it must divide the {self.steps_per_rollout} steps of a rollout"
+            )
+        if self.normalize and self.batch < 2:
+            raise InvalidParameter("advantages of a batch of one cannot be normalised: batch ≥ 2 or normalize=False")
+
+
 @dataclass(frozen=True)
-class PPOConfig(Config):
+class PPOConfig(_Rollouts):
     """Hyperparameters of PPO: two tanh networks, actor and critic.
 
     With vectors as actions the policy is Gaussian, with deviations that do not depend on the state; with numbered ones
@@ -74,29 +107,12 @@ class PPOConfig(Config):
     def __post_init__(self) -> None:
         """Refuse what makes no sense, in one sentence."""
         self.check_hidden(16)
-        self.check_fraction("gamma", "lam")
-        self.check_positive("clip", "learning_rate", "grad_clip")
-        self.check_at_least(0, "entropy", "value_weight", "target_kl")
-        if min(self.scenes, self.rollout, self.epochs, self.batch) < 1 or self.steps_per_rollout % self.batch:
-            raise InvalidParameter(
-                f"scenes {self.scenes}, rollout {self.rollout}, epochs {self.epochs} and batch {self.batch} must be at "
-                f"least 1, and the batch must divide the {self.steps_per_rollout} steps of a rollout"
-            )
-        _check_normalize(self.normalize, self.batch)
-
-    @property
-    def steps_per_rollout(self) -> int:
-        """Environment steps of a member between updates, over all scenes."""
-        return self.scenes * self.rollout
-
-    @property
-    def updates_per_rollout(self) -> int:
-        """Minibatches of a rollout, over all epochs."""
-        return self.epochs * (self.steps_per_rollout // self.batch)
+        self.check_at_least(0, "target_kl")
+        self.check_rollouts()
 
 
 @dataclass(frozen=True)
-class RingPPOConfig(Config):
+class RingPPOConfig(_Rollouts):
     """Hyperparameters of PPO on rings in torch, with 3D encoders; the defaults are the paper's 3D game (App. C).
 
     What the paper leaves open: one environment per member; advantages normalised in every minibatch; the value loss is
@@ -139,6 +155,8 @@ class RingPPOConfig(Config):
     grad_clip: float = 0.5
     normalize: bool = True
 
+    #: Environments of a member.
+    scenes: ClassVar[int] = 1  # type: ignore[misc]
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "ring3d": {},
         # The paper has no PPO in one dimension: its 3D numbers on the 1D network.
@@ -149,22 +167,4 @@ class RingPPOConfig(Config):
         """Refuse what makes no sense, in one sentence."""
         self.check_hidden()
         self.check_known(encoder=ENCODERS)
-        self.check_fraction("gamma", "lam")
-        self.check_positive("clip", "learning_rate", "grad_clip")
-        self.check_at_least(0, "entropy", "value_weight")
-        if self.epochs < 1 or self.batch < 1 or self.rollout < 1 or self.rollout % self.batch:
-            raise InvalidParameter(
-                f"epochs {self.epochs}, batch {self.batch} and rollout {self.rollout} must be at least 1, and the "
-                f"batch must divide the rollout"
-            )
-        _check_normalize(self.normalize, self.batch)
-
-    @property
-    def updates_per_rollout(self) -> int:
-        """Minibatches of a rollout, over all epochs."""
-        return self.epochs * (self.rollout // self.batch)
-
-
-def _check_normalize(normalize: bool, batch: int) -> None:
-    if normalize and batch < 2:
-        raise InvalidParameter("advantages of a batch of one cannot be normalised: batch ≥ 2 or normalize=False")
+        self.check_rollouts()

@@ -19,7 +19,7 @@ from burnside.nn.images import ALONE, FREE, Images, Ties
 from burnside.nn.mlp import ROWS, Net
 from burnside.nn.mlp_kernels import BATCH_ROWS, Scratch, adam, backward, forward, outputs, pick, transpose
 
-__all__ = ["Adam", "Policy", "Rules", "Steps", "act", "epoch", "values"]
+__all__ = ["Adam", "Drawn", "Policy", "Rules", "Steps", "act", "epoch", "values"]
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 _HALF_LOG_TAU = np.float32(0.5 * math.log(2 * math.pi))
@@ -59,6 +59,13 @@ class Steps(NamedTuple):
     log_prob: AnyArray
     advantage: AnyArray
     target: AnyArray
+
+
+class Drawn(NamedTuple):
+    """Room for the actions of some rows and their log-probabilities."""
+
+    action: AnyArray
+    log_prob: AnyArray
 
 
 class Rules(NamedTuple):
@@ -111,18 +118,9 @@ def values(w: AnyArray, policy: Policy, work: Scratch, obs: AnyArray, out: AnyAr
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def act(
-    w: AnyArray,
-    policy: Policy,
-    work: Scratch,
-    obs: AnyArray,
-    seed: int,
-    counter: int,
-    action: AnyArray,
-    log_prob: AnyArray,
-) -> None:
+def act(w: AnyArray, policy: Policy, work: Scratch, obs: AnyArray, seed: int, counter: int, out: Drawn) -> None:
     """Draw an action for every row of ``obs``; its noise is a hash of (seed, POLICY, counter + row·width + entry)."""
-    size = policy.actor.outputs
+    size, action, log_prob = policy.actor.outputs, out.action, out.log_prob
     rows = len(obs) // policy.seen.count
     found = np.empty((len(obs), size), dtype=np.float32)
     outputs(w, policy.actor, work, obs, found)

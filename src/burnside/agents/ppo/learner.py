@@ -8,28 +8,29 @@ from typing import Any
 
 import numpy as np
 
-from burnside._random import Stream, hash_u64
+from burnside._random import Stream, hash_u64, normal, uniform
 from burnside._types import AnyArray, BoolArray, IntArray
 from burnside.agents.common.advantages import advantages
-from burnside.agents.common.agent import ActingLearner, Agent, Arm, member_of
+from burnside.agents.common.agent import Agent, Arm, member_of, shared_arm
 from burnside.agents.common.arms import Use, resolve
 from burnside.agents.common.checkpoint import check_arrays
-from burnside.agents.common.evaluation import play
+from burnside.agents.common.evaluation import Watch, play
 from burnside.agents.common.log import EpisodeLog, Recorder
 from burnside.agents.common.members import Member, check_members
 from burnside.agents.common.training import Budget
-from burnside.agents.ppo import kernels
 from burnside.agents.ppo.config import STATS, PPOConfig, RingPPOConfig
-from burnside.canonical.batched import form_of
+from burnside.agents.ppo.kernels import Steps
+from burnside.agents.ppo.networks import ActorCritics, CompiledActorCritic
+from burnside.agents.ppo.plain import sample
+from burnside.canonical.batched import form_of, with_arm
 from burnside.envs.batched import BatchedEnv, Discrete, Evaluation, State, check_observations, select, update_rows
 from burnside.envs.gymnasium_batch import GymnasiumBatch, as_batched, scenes_of
 from burnside.envs.ring.scenes import RingScenes
 from burnside.errors import InvalidParameter
-from burnside.nn import images, mlp, mlp_kernels
 from burnside.symmetry.declaration import EnvSymmetry
 from burnside.symmetry.flat import FlatSymmetry
 
-__all__ = ["PPO", "GeneralPPO", "initial", "layout", "parameters", "set_parameters"]
+__all__ = ["PPO", "GeneralPPO", "torch_learner"]
 
 
 class PPO(Agent):
@@ -66,16 +67,11 @@ class PPO(Agent):
     ) -> None:
         base = as_batched(env)
         members = [member_of(each, arm) for each in ([seed] if isinstance(seed, int) else seed)]
-        learner: ActingLearner
-        form = None
         if isinstance(config, RingPPOConfig):
             if not isinstance(base, RingScenes):
                 raise InvalidParameter(f"RingPPOConfig is for rings, not for {base.name}: use PPOConfig")
-            from burnside.agents.common.devices import choose_device
-            from burnside.agents.ppo.ring import RingPPO
-
             form = form_of(base, arm)
-            learner = RingPPO(config, base.spec, members, device=choose_device(device))
+            learner: GeneralPPO = torch_learner(config, base, members, arm, device)
         else:
             if config is None:
                 config = PPOConfig.preset("general") if isinstance(base, GymnasiumBatch) else PPOConfig()
@@ -86,33 +82,59 @@ class PPO(Agent):
         super().__init__(base, learner, form)
 
 
+def torch_learner(
+    config: RingPPOConfig, env: RingScenes, members: Sequence[Member], arm: Arm = None, device: str = "cpu"
+) -> GeneralPPO:
+    """PPO on rings with App. C's networks, which are in torch.
+
+    Args:
+        config: Settings.
+        env: The rings.
+        members: All of one arm.
+        arm: What they do with the symmetry, if it is not the arm they are named after but an object.
+        device: Of the networks: ``cpu``, ``cuda`` or ``auto``.
+    """
+    from burnside.agents.common.devices import choose_device
+    from burnside.agents.ppo.torch_networks import TorchActorCritic
+
+    shown = with_arm(env, shared_arm(members, arm))
+    network = TorchActorCritic(config, env.spec, [member.seed for member in members], choose_device(device))
+    return GeneralPPO(config, shown, members, network=network)
+
+
 class GeneralPPO:
     """Members with their scenes and networks; a :class:`~burnside.agents.common.training.Learner`.
 
-    All scenes of all members step together, then every member updates its own networks. ``use`` is what its updates do
-    with a symmetry; then networks may be asked at all images of an observation, rows of which stand in blocks.
+    All scenes of all members step together, then every member updates its own networks.
     """
 
     def __init__(
-        self, config: PPOConfig, env: BatchedEnv, members: Sequence[Member | int], use: Use | None = None
+        self,
+        config: PPOConfig | RingPPOConfig,
+        env: BatchedEnv,
+        members: Sequence[Member | int],
+        use: Use | None = None,
+        *,
+        network: ActorCritics | None = None,
     ) -> None:
-        """Members (or seeds) before their first rollout."""
-        self.use = use
+        """Members (or seeds) before their first rollout; ``network`` is that of all members (default: compiled).
+
+        ``use`` is what the compiled networks and their updates do with a symmetry.
+        """
         self.members = [Member(each) if isinstance(each, int) else each for each in members]
         check_members(self.members)
-        self.config, self.env = config, env
-        self.policy = _shared(layout(env, config), use)
-        self.work, self._grad = _scratch(self.policy), np.zeros(self.policy.size, dtype=np.float32)
+        self.config, self.env, self.use, self.discrete = config, env, use, isinstance(env.action, Discrete)
+        self.seeds = np.array([member.seed for member in self.members], dtype=np.int64)
+        if network is None:
+            if isinstance(config, RingPPOConfig):
+                raise InvalidParameter("RingPPOConfig is for the networks of rings in torch: use PPOConfig")
+            network = CompiledActorCritic(config, env, self.seeds.tolist(), use)
+        self.network = network
         count, scenes = len(self.members), config.scenes
-        self.weights = np.stack([initial(member.seed, self.policy, config) for member in self.members])
-        for flat in self.weights:
-            images.begin(flat, self.policy.ties)
-        self.m, self.v = np.zeros_like(self.weights), np.zeros_like(self.weights)
         self.updates, self.epochs, self.rollouts = (np.zeros(count, dtype=np.int64) for _ in range(3))
         self.episode = np.full(count, scenes, dtype=np.int64)  # the next one to begin
         self.total, self.length = np.zeros((count, scenes)), np.zeros((count, scenes), dtype=np.int64)
-        seeds = np.repeat(np.array([member.seed for member in self.members], dtype=np.int64), scenes)
-        self.state: State = env.reset_batch(seeds, np.tile(np.arange(scenes), count))
+        self.state: State = env.reset_batch(np.repeat(self.seeds, scenes), np.tile(np.arange(scenes), count))
         self.recorder = Recorder(self.members, stats=STATS)
 
     @property
@@ -143,9 +165,7 @@ class GeneralPPO:
         who = np.arange(len(self.members)) if active is None else np.flatnonzero(active)
         if not who.size:
             return False
-        seen = self._rollout(who)
-        for k, member in enumerate(who):
-            self._learn(int(member), {name: array[k] for name, array in seen.items()})
+        self._learn(who, self._rollout(who))
         self.rollouts[who] += 1
         return True
 
@@ -153,21 +173,17 @@ class GeneralPPO:
         obs = check_observations(self.env.observe_batch(state), self.env.obs_dim)
         return obs.reshape(members, self.config.scenes, -1)
 
-    def _images(self, obs: AnyArray) -> AnyArray:
-        """Observations as the networks see them."""
-        return obs if self.use is None else self.use.images(obs)
-
     def _meant(self, action: AnyArray) -> AnyArray:
         """Actions as the environment takes them, from rows of float32."""
         flat = action.reshape(-1, action.shape[-1])
-        return flat[:, 0].astype(np.int64) if self.policy.discrete else flat
+        return flat[:, 0].astype(np.int64) if self.discrete else flat
 
     def _rollout(self, who: IntArray) -> dict[str, AnyArray]:
         """Arrays ``(members of who, rollout, scenes, …)``."""
         env, scenes, steps = self.env, self.config.scenes, self.config.rollout
         rows = (who[:, None] * scenes + np.arange(scenes)).ravel()
         state: State = select(self.state, rows)
-        shape, width = (len(who), steps, scenes), 1 if self.policy.discrete else self.policy.actor.outputs
+        shape, width = (len(who), steps, scenes), 1 if isinstance(env.action, Discrete) else env.action.width
         seen: dict[str, AnyArray] = {
             "obs": np.zeros((*shape, env.obs_dim), dtype=np.float32),
             "action": np.zeros((*shape, width), dtype=np.float32),
@@ -177,14 +193,9 @@ class GeneralPPO:
         }
         obs = self._observe(state, len(who))
         for t in range(steps):
-            seen["obs"][:, t] = obs
-            for k, member in enumerate(who):
-                w, seed = self.weights[member], self.members[member].seed
-                counter = (self.rollouts[member] * steps + t) * scenes * width
-                action, log_prob = seen["action"][k, t], seen["log_prob"][k, t]
-                mine = self._images(obs[k])
-                kernels.act(w, self.policy, self.work, mine, seed, counter, action, log_prob)
-                kernels.values(w, self.policy, self.work, mine, seen["value"][k, t])
+            chosen = self.network.act(who, obs, (self.rollouts[who] * steps + t) * scenes * width)
+            seen["obs"][:, t], seen["action"][:, t] = obs, chosen.action
+            seen["log_prob"][:, t], seen["value"][:, t] = chosen.log_prob, chosen.value
             step = env.step_batch(state, self._meant(seen["action"][:, t]))
             state = step.state
             obs = self._observe(state, len(who))
@@ -196,23 +207,15 @@ class GeneralPPO:
             self.length[who] += 1
             if ended.any():
                 # V of where a truncated episode stopped, before any reset: it bootstraps from there.
-                seen["next_value"][:, t] = self._values(who, obs, ended & ~seen["terminated"][:, t])
+                cut = ended & ~seen["terminated"][:, t]
+                seen["next_value"][:, t] = np.where(cut, self.network.values(who, obs), 0.0) if cut.any() else 0.0
                 state = self._restart(who, state, ended, step.success.reshape(len(who), scenes), t)
                 obs = self._observe(state, len(who))
-        last = self._values(who, obs, np.ones((len(who), scenes), dtype=np.bool_))
+        last = self.network.values(who, obs)
         follow = np.concatenate([seen["value"][:, 1:], last[:, None]], axis=1)
         seen["next_value"] = np.where(seen["ended"], seen["next_value"], follow)
         self.state = update_rows(self.state, rows, state)
         return seen
-
-    def _values(self, who: IntArray, obs: AnyArray, where: BoolArray) -> AnyArray:
-        """V where it is asked for, else zero."""
-        out = np.zeros(where.shape, dtype=np.float32)
-        for k, member in enumerate(who):
-            chosen = np.flatnonzero(where[k])
-            if chosen.size:
-                out[k, chosen] = self.values(obs[k][chosen], int(member))
-        return out
 
     def _restart(self, who: IntArray, state: State, ended: BoolArray, success: BoolArray, t: int) -> State:
         """Log the episodes that ended, in the order of their scenes, and begin the next ones."""
@@ -229,56 +232,41 @@ class GeneralPPO:
             self.total[member, over], self.length[member, over] = 0.0, 0
             numbers.append(self.episode[member] + np.arange(over.size))
             self.episode[member] += over.size
-        seeds = np.repeat(np.array([self.members[m].seed for m in who], dtype=np.int64), ended.sum(axis=1))
+        seeds = np.repeat(self.seeds[who], ended.sum(axis=1))
         return update_rows(state, np.flatnonzero(ended.ravel()), self.env.reset_batch(seeds, np.concatenate(numbers)))
 
-    def _learn(self, m: int, seen: Mapping[str, AnyArray]) -> None:
-        """All epochs over a rollout, each in an order of its own."""
+    def _learn(self, who: IntArray, seen: Mapping[str, AnyArray]) -> None:
+        """All epochs over the rollouts of some members, each in an order of its own."""
         config, count = self.config, self.config.steps_per_rollout
         reward, value, after, over, ended = (
-            seen[name].T for name in ("reward", "value", "next_value", "terminated", "ended")
+            seen[name].swapaxes(1, 2) for name in ("reward", "value", "next_value", "terminated", "ended")
         )
-        advantage = advantages(reward, value, after, over, ended, config.gamma, config.lam).T
-        steps = kernels.Steps(
-            self._images(seen["obs"].reshape(count, -1)),
-            seen["action"].reshape(count, -1),
-            seen["log_prob"].ravel(),
-            advantage.astype(np.float32).ravel(),
-            (advantage + seen["value"]).astype(np.float32).ravel(),
+        advantage = advantages(reward, value, after, over, ended, config.gamma, config.lam).swapaxes(1, 2)
+        steps = Steps(
+            seen["obs"].reshape(len(who), count, -1),
+            seen["action"].reshape(len(who), count, -1),
+            seen["log_prob"].reshape(len(who), count),
+            advantage.astype(np.float32).reshape(len(who), count),
+            (advantage + seen["value"]).astype(np.float32).reshape(len(who), count),
         )
-        given, larger = steps, 1
-        if self.use is not None and self.use.augments:
-            larger = self.use.multiplies
-        net = kernels.Adam(self.weights[m], self.m[m], self.v[m], self._grad)
-        totals = np.zeros(len(STATS) + 1)
+        totals = np.zeros((len(who), len(STATS) + 1))
+        going = np.arange(len(who))  # those whose KL estimate has not stopped them
         for _ in range(config.epochs):
-            keys = hash_u64(self.members[m].seed, Stream.REPLAY, self.epochs[m] * count + np.arange(count))
-            order = np.argsort(keys)  # 64-bit hashes: no two alike, so any sort gives one order
-            made = int(self.updates[m])
-            if self.use is not None and self.use.augments:
-                steps, order = self._augmented(m, given, order)
-            wanted = rules(config)._replace(batch=config.batch * larger)
-            done = kernels.epoch(net, self.policy, self.work, steps, order, made, wanted, totals)
-            self.updates[m] += done
-            self.epochs[m] += 1
-            if done < count // config.batch:
+            chosen = who[going]
+            first = self.epochs[chosen][:, None] * count + np.arange(count)
+            # 64-bit hashes: no two alike, so any sort gives one order
+            order = np.argsort(hash_u64(self.seeds[chosen][:, None], Stream.REPLAY, first), axis=1)
+            mine = steps if len(going) == len(who) else Steps(*(array[going] for array in steps))
+            sums = totals[going]
+            done = self.network.epoch(chosen, mine, order, self.updates[chosen], sums)
+            totals[going] = sums
+            self.updates[chosen] += done
+            self.epochs[chosen] += 1
+            going = going[done == count // config.batch]
+            if not going.size:
                 break
-        self.recorder.stats[m].append(tuple(float(x) for x in totals[:-1] / max(totals[-1], 1.0)))
-
-    def _augmented(self, m: int, steps: kernels.Steps, order: IntArray) -> tuple[kernels.Steps, IntArray]:
-        """Steps with their images, and an order in which a step and its images are in the same minibatch.
-
-        The log-probability stays that of the behaviour at the original: at the image the old policy may give another,
-        and dividing by that one would correct for a behaviour that never was (2.2 times slower in a pilot).
-        """
-        assert self.use is not None
-        count, use = len(order), self.use
-        actions = steps.action[:, 0].astype(np.int64) if self.policy.discrete else steps.action
-        (obs,), moved = use.moved(self.members[m].seed, int(self.epochs[m]) * count, [steps.obs], actions)
-        times = len(obs) // count
-        rest = [np.tile(column, times) for column in (steps.log_prob, steps.advantage, steps.target)]
-        found = kernels.Steps(np.ascontiguousarray(obs), moved.reshape(len(obs), -1).astype(np.float32), *rest)
-        return found, (order[:, None] + count * np.arange(times)).ravel()
+        for k, m in enumerate(who):
+            self.recorder.stats[m].append(tuple(float(x) for x in totals[k, :-1] / max(totals[k, -1], 1.0)))
 
     # ------------------------------------------------------------------ results and checkpoints
 
@@ -288,118 +276,51 @@ class GeneralPPO:
 
     def values(self, obs: AnyArray, m: int = 0) -> AnyArray:
         """V for flat observations."""
-        out = np.zeros(len(obs), dtype=np.float32)
-        rows = self._images(check_observations(obs, self.env.obs_dim))
-        kernels.values(self.weights[m], self.policy, self.work, rows, out)
-        return out
+        rows = check_observations(obs, self.env.obs_dim)
+        return np.asarray(self.network.values(np.array([m]), rows[None])[0])
 
     def act(self, obs: AnyArray, m: int = 0) -> AnyArray:
         """The likeliest actions for flat observations: mean actions, or those of largest probability."""
-        rows = self._images(check_observations(obs, self.env.obs_dim))
-        out = np.zeros((len(rows), self.policy.actor.outputs), dtype=np.float32)
-        mlp_kernels.outputs(self.weights[m], self.policy.actor, self.work, rows, out)
-        if self.policy.seen.mode == images.AVERAGE:
-            out = images.turned(out, self.policy.seen)
-        out = out[:: len(out) // len(obs)]
-        return np.asarray(out.argmax(axis=1)) if self.policy.discrete else out
+        out = self.network.member(m)(check_observations(obs, self.env.obs_dim))[0]
+        return np.asarray(out.argmax(axis=1)) if self.discrete else out
 
     def evaluate(
-        self, episodes: int = 256, *, m: int = 0, seed: int = 0, greedy: bool = True, limit: int = 10_000
+        self,
+        episodes: int = 256,
+        *,
+        m: int = 0,
+        seed: int = 0,
+        greedy: bool = True,
+        limit: int = 10_000,
+        watch: Watch | None = None,
     ) -> Evaluation:
         """Play episodes no training run sees, with the likeliest action, or with drawn ones as in training."""
-        width = 1 if self.policy.discrete else self.policy.actor.outputs
+        network, log_std = self.network.member(m), self.network.log_std(m)
 
         def policy(obs: AnyArray, rows: IntArray, t: int) -> AnyArray:
-            if greedy:
-                return self.act(obs, m)
-            action, log_prob = np.zeros((len(obs), width), dtype=np.float32), np.zeros(len(obs), dtype=np.float32)
-            for i, row in enumerate(rows):  # a counter of its own for every episode, whoever else still plays
-                counter = (int(row) * limit + t) * width
-                one = slice(i, i + 1)
-                mine = self._images(obs[one])
-                args = (self.weights[m], self.policy, self.work, mine, seed, counter, action[one], log_prob[one])
-                kernels.act(*args)
-            return self._meant(action)
+            out, counter = network(obs)[0], rows * limit + t  # each episode has its own, whichever others still run
+            if log_std is None:
+                return out.argmax(axis=1) if greedy else sample(out, uniform(seed, Stream.POLICY, counter))
+            width = np.arange(log_std.size)
+            noise = 0.0 if greedy else normal(seed, Stream.POLICY, counter[:, None] * width.size + width)
+            return np.asarray(out + np.exp(log_std) * noise, dtype=np.float32)
 
-        return play(self.env, policy, episodes, seed, limit)
+        return play(self.env, policy, episodes, seed, limit, watch)
 
-    _KEPT = ("weights", "m", "v", "updates", "epochs", "rollouts", "episode", "total", "length")
+    _KEPT = ("updates", "epochs", "rollouts", "episode", "total", "length")
 
     def arrays(self) -> dict[str, AnyArray]:
         """Everything needed to resume, as plain arrays; the moment is between two rollouts."""
         out: dict[str, AnyArray] = {f"state/{name}": np.array(array) for name, array in self.state.items()}
+        out |= {f"network/{name}": array for name, array in self.network.arrays().items()}
         return out | {name: getattr(self, name).copy() for name in self._KEPT} | self.recorder.arrays()
 
     def restore(self, arrays: Mapping[str, AnyArray]) -> GeneralPPO:
         """Resume from the arrays of a learner of the same configuration."""
         check_arrays(self.arrays(), arrays)
         self.state = {name: np.array(arrays[f"state/{name}"]) for name in self.state}
+        self.network.restore({name.removeprefix("network/"): a for name, a in arrays.items()})
         for name in self._KEPT:
             setattr(self, name, np.array(arrays[name]))
         self.recorder.restore(arrays)
         return self
-
-
-# ---------------------------------------------------------------------- the flat parameters of a member
-
-
-def layout(env: BatchedEnv, config: PPOConfig) -> kernels.Policy:
-    """Actor, critic and log deviations in one flat array."""
-    discrete = isinstance(env.action, Discrete)
-    outputs = env.action.n if isinstance(env.action, Discrete) else env.action.width
-    actor = mlp.network(env.obs_dim, config.hidden, outputs)
-    critic = mlp.network(env.obs_dim, config.hidden, 1, at=actor.end)
-    return kernels.Policy(actor, critic, critic.end, critic.end + (0 if discrete else outputs), discrete)
-
-
-def _shared(policy: kernels.Policy, use: Use | None) -> kernels.Policy:
-    """A policy whose networks are asked at images, or share weights, as an arm says."""
-    if use is None:
-        return policy
-    nets = [(policy.actor, "observation", "action"), (policy.critic, "observation", "value")]
-    ties = use.ties(policy.size, nets, None if policy.discrete else policy.spread)
-    return policy._replace(seen=use.seen, valued=use.valued, ties=ties)
-
-
-def _scratch(policy: kernels.Policy) -> mlp_kernels.Scratch:
-    return mlp_kernels.scratch(policy.actor, policy.critic)
-
-
-def rules(config: PPOConfig) -> kernels.Rules:
-    """What compiled code needs of the settings."""
-    return kernels.Rules(
-        config.batch,
-        config.normalize,
-        config.clip,
-        config.entropy,
-        config.value_weight,
-        config.learning_rate,
-        config.grad_clip,
-        config.target_kl,
-    )
-
-
-def initial(seed: int, policy: kernels.Policy, config: PPOConfig) -> AnyArray:
-    """Orthogonal weights from stream INIT, biases zero."""
-    flat, first = np.zeros(policy.size, dtype=np.float32), 0
-    for net, gain in ((policy.actor, 0.01), (policy.critic, 1.0)):
-        widths = (net.obs_dim, net.h1, net.h2, net.outputs)
-        found, first = mlp.orthogonal_parameters(seed, widths, gain, first)
-        mlp.set_matrices(flat, net, found)
-    flat[policy.spread :] = config.log_std
-    return flat
-
-
-def parameters(flat: AnyArray, policy: kernels.Policy) -> dict[str, AnyArray]:
-    """Plain matrices by name: ``actor.w1`` … ``critic.b3``, and ``log_std`` (empty if the policy is categorical)."""
-    out = {f"actor.{name}": array for name, array in mlp.matrices(flat, policy.actor).items()}
-    out |= {f"critic.{name}": array for name, array in mlp.matrices(flat, policy.critic).items()}
-    return out | {"log_std": np.array(flat[policy.spread :])}
-
-
-def set_parameters(flat: AnyArray, policy: kernels.Policy, given: Mapping[str, AnyArray]) -> None:
-    """The inverse of :func:`parameters`, in place."""
-    for prefix, net in (("actor", policy.actor), ("critic", policy.critic)):
-        names = ("w1", "b1", "w2", "b2", "w3", "b3")
-        mlp.set_matrices(flat, net, {name: given[f"{prefix}.{name}"] for name in names})
-    flat[policy.spread :] = given["log_std"]

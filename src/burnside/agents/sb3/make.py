@@ -89,15 +89,17 @@ def _arranged(
 ) -> tuple[Any, Any, dict[str, Any]]:
     """The environment, the policy and the settings with which the library makes the arm."""
     import gymnasium
-    from gymnasium import spaces
     from stable_baselines3.common.vec_env import VecEnv
 
+    from burnside.canonical.guard import theirs
+
     if isinstance(env, str):
-        env = gymnasium.make(env)
+        env = theirs(f"gymnasium.make({env!r})", gymnasium.make, env)
     if isinstance(env, gymnasium.vector.VectorEnv):
         raise InvalidParameter(
             "Stable-Baselines3 does not take vector environments of Gymnasium: use its make_vec_env, or one environment"
         )
+    _fits_library(env.observation_space)
     _fits_algorithm(algorithm, env.action_space)
     if arm == "canonical":
         env = _canonical(env, symmetry, own.get("check", False))
@@ -109,14 +111,24 @@ def _arranged(
     usual = _usual_policy(vector.observation_space)
     if declared is None:
         return vector, usual, settings
-    if any(isinstance(space, spaces.Tuple) for space in (outside, env.action_space)):
-        raise InvalidParameter("Stable-Baselines3 does not take Tuple spaces: flatten the observation")
     if isinstance(env, VecEnv):
         _refuse_normalized(env)
     found = _for_spaces(declared, outside, vector, own)
     if arm == "augment":
         return vector, usual, _augmented(algorithm, found, vector, seed, own, settings)
     return vector, *_symmetric_policy(algorithm, arm, found, vector, own, settings)
+
+
+def _fits_library(space: Any) -> None:
+    from gymnasium import spaces
+
+    known = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
+    for inside in space.spaces.values() if isinstance(space, spaces.Dict) else [space]:
+        if not isinstance(inside, known):
+            raise InvalidParameter(
+                f"Stable-Baselines3 does not take observations of the kind {type(inside).__name__}: flatten them, or "
+                "leave that part out with a wrapper"
+            )
 
 
 def _fits_algorithm(algorithm: str, space: Any) -> None:
@@ -150,7 +162,8 @@ def _declared(env: Any, symmetry: EnvSymmetry | None, own: dict[str, Any]) -> En
 
     inside = getattr(getattr(env, "unwrapped", env), "envs", None)
     one = inside[0] if inside else env
-    found = known_symmetry(one, "make_sb3") if symmetry is None else as_symmetry(symmetry)
+    example = "make_sb3(…, symmetry=EnvSymmetry(…))"
+    found = known_symmetry(one, "make_sb3", example) if symmetry is None else as_symmetry(symmetry)
     found.check_spaces(env.observation_space, env.action_space)
     if own.get("check"):
         check_at_construction(one, found, None)
@@ -196,7 +209,7 @@ def _augmented(
     algorithm: str, symmetry: EnvSymmetry, vector: Any, seed: int, own: dict[str, Any], settings: dict[str, Any]
 ) -> dict[str, Any]:
     from burnside.agents.sb3.buffers import MODES, replay_buffer, rollout_buffer
-    from burnside.agents.sb3.plan import squashed
+    from burnside.symmetry.concrete import squashed
 
     mode = own.get("mode", MODES[0])
     if mode not in MODES:
@@ -230,7 +243,8 @@ def _symmetric_policy(
     from stable_baselines3.common.torch_layers import CombinedExtractor, NatureCNN
 
     from burnside.agents.sb3 import policies
-    from burnside.agents.sb3.plan import Plan, squashed
+    from burnside.agents.sb3.plan import Plan
+    from burnside.symmetry.concrete import squashed
 
     if algorithm == "TD3":
         raise InvalidParameter(f"the arm {arm!r} is for PPO, SAC and DQN: with TD3 use 'augment' or 'canonical'")

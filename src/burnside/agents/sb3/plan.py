@@ -7,47 +7,19 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 
 from burnside._types import FloatArray, IntArray
 from burnside.errors import InvalidParameter
 from burnside.nn.tensor_action import TensorAction, VectorAction, action_on
-from burnside.symmetry.affine import Affine, affine
+from burnside.symmetry.affine import affine
 from burnside.symmetry.base import Map
 from burnside.symmetry.concrete import flat_maps
 from burnside.symmetry.declaration import EnvSymmetry
 from burnside.symmetry.vectors import SignedPermutation
 
-__all__ = ["Plan", "squashed"]
+__all__ = ["Plan"]
 
 _LARGEST = 256  # elements for which hidden units are made
-
-
-def squashed(symmetry: EnvSymmetry, space: Any) -> EnvSymmetry:
-    """The same symmetry for actions that were scaled to [−1, 1], as SAC, TD3 and their replay buffers hold them.
-
-    There it must be a signed permutation: nothing else commutes with tanh.
-    """
-    if not isinstance(space, spaces.Box):
-        return symmetry
-    low, high = np.asarray(space.low, np.float64).ravel(), np.asarray(space.high, np.float64).ravel()
-    half, middle = (high - low) / 2, (high + low) / 2
-    maps = []
-    for g in symmetry.generators:
-        m = affine(flat_maps(symmetry.on("action"), space)[int(g)])
-        offset = (m.linear @ middle + m.offset - middle) / half
-        scaled = Affine(_tidy(m.linear * half / half[:, None]), _tidy(offset)).simple()
-        if not isinstance(scaled, SignedPermutation):
-            raise InvalidParameter(
-                f"{symmetry.name} turns actions into each other, and SAC squashes each of them by tanh, which does not "
-                "commute with turns: use PPO, or quarter turns only"
-            )
-        maps.append(scaled)
-    return symmetry.changed(action=maps, domain=None, canonicalizer=None)
-
-
-def _tidy(x: FloatArray) -> FloatArray:
-    return np.where(np.abs(np.round(x) - x) < 1e-5, np.round(x), x) + 0.0
 
 
 @dataclass(frozen=True)

@@ -202,7 +202,7 @@ def _like(x: Any, model: Any) -> Any:
 def _cast(x: Any, dtype: Any) -> Any:
     """In the other type, unless that would change the numbers beyond rounding."""
     if x.dtype.kind not in "biuf" or dtype.kind not in "biuf" or (x.dtype.kind == dtype.kind == "f"):
-        return x  # some environments start in single precision and go on in double
+        return x  # some environments start in single precision and continue in double
     with np.errstate(invalid="ignore", over="ignore"):
         found = x.astype(dtype)
     return found if dtype.kind == "f" or np.array_equal(found, x) else x

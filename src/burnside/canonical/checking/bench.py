@@ -91,7 +91,7 @@ class Bench:
         return Outcome(moved, outcome.reward, outcome.terminated, outcome.truncated, outcome.reward_eps)
 
     def misfit(self, place: Place, image: tuple[Any, Any], stratum: Stratum) -> EnvCounterexample | None:
-        """An image that is no observation or no action of this environment."""
+        """An image that is not an observation or not an action of this environment."""
         pair, g = place.pair, self.symmetry.generators[place.j]
         if pair.observation is not None and structure(image[0]) != structure(pair.observation):
             text = "whose observation is of another shape"
@@ -104,7 +104,7 @@ class Bench:
     # ------------------------------------------------------------------ states that nobody vouches for
 
     def unusable(self, pair: Pair, outcome: Outcome) -> str | None:
-        """Why a drawn state is none of this environment; None if it may be one."""
+        """Why a drawn state does not belong to this environment; None if it may."""
         if not np.all(np.isfinite(numbers(outcome.observation))) or not np.isfinite(outcome.reward):
             return "what follows is not finite"
         if self.trusted and not inside(self.env.observation_space, outcome.observation):

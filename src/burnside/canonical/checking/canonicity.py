@@ -86,7 +86,7 @@ def check_form(
 
 
 class _Looks:
-    """Whether two pairs (observation, action) are images of each other, as far as so many looks can tell."""
+    """Whether two pairs (observation, action) are images of each other, as far as that many trials can tell."""
 
     def __init__(self, symmetry: EnvSymmetry, action_space: Any, ruler: Ruler) -> None:
         self.symmetry, self.space, self.ruler = symmetry, action_space, ruler
@@ -174,14 +174,14 @@ def acts_as_group(
         for x in observations:
             if not close(x, x, partial(on_x, g), partial(on_x, back)):
                 return (
-                    f"inverse of {symmetry.name} is none: {g!r} maps {show(x)} to {show(on_x(g, x))}, which {back!r} "
-                    f"maps to {show(on_x(back, on_x(g, x)))}"
+                    f"the inverse of {symmetry.name} is wrong: {g!r} maps {show(x)} to {show(on_x(g, x))}, which "
+                    f"{back!r} maps to {show(on_x(back, on_x(g, x)))}"
                 )
         for a in actions:
             if not same_action(on_a(back, on_a(g, a)), a):
                 return (
-                    f"inverse of {symmetry.name} is none: {g!r} maps the action {show(a)} to {show(on_a(g, a))}, which "
-                    f"{back!r} maps to {show(on_a(back, on_a(g, a)))}"
+                    f"the inverse of {symmetry.name} is wrong: {g!r} maps the action {show(a)} to {show(on_a(g, a))}, "
+                    f"which {back!r} maps to {show(on_a(back, on_a(g, a)))}"
                 )
     return None
 

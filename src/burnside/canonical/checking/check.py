@@ -24,6 +24,7 @@ from burnside.canonical.checking.evidence import (
     COMPONENTS,
     Deviations,
     EnvCounterexample,
+    Kind,
     Place,
     Stratum,
     counterexample,
@@ -37,6 +38,7 @@ from burnside.canonical.checking.sources import PLACES, WALK, Moves, Sources
 from burnside.canonical.checking.spaces import Actions, describe, inside
 from burnside.canonical.checking.tables import agrees_with_walk, check_table, has_table
 from burnside.canonical.checking.tolerance import Ruler, fit_scales, floats_of, lattice_of
+from burnside.canonical.checking.trajectories import compare_trajectories
 from burnside.canonical.checking.verdict import (
     HOLDS,
     INCONCLUSIVE,
@@ -107,7 +109,7 @@ def check_symmetry(
         progress: called with the number of places that are done, and of all.
 
     The environment is judged as it is passed, with its wrappers. Those that remember (frame stacks) have a state that
-    cannot be set, so check what is inside them. Time limits are no obstacle. If setting the state as the symmetry says
+    cannot be set, so check what is inside them. Time limits do not matter. If setting the state as the symmetry says
     does not bring back what was seen, nothing is judged: that is an :class:`~burnside.errors.InvalidParameter`.
 
     >>> from burnside.canonical import known
@@ -123,7 +125,7 @@ def check_symmetry(
     claimed = known_symmetry(env, "check_symmetry") if symmetry is None else as_symmetry(symmetry)
     options = Options(samples, confidence, max_failure_rate, tol, draws)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # what an environment says about states that were set is of no use to anybody
+        warnings.simplefilter("ignore")  # what an environment says about states that were set does not matter here
         check = _Check(env, claimed, options, places, policy, states, names, np.random.default_rng(seed), progress)
         return check.run(claimed.canonicalizer if canonicalizer is None else canonicalizer)
 
@@ -231,11 +233,18 @@ class _Check:
                     raise InvalidParameter(str(error)) from None
                 self.reason = str(error)
                 self.access = None
-        if self.access is None:
+        resets: ResetLaw | None = None
+        if self.access is None and self._never_twice():
+            resets = self._resets()
+            self._trajectories(resets)
+        elif self.access is None:
             self._visited()
         for misfit in misfits:
             self.strata[0].add(misfit)
-        resets = compare_resets(
+        return self._verdict(form, self._resets() if resets is None else resets)
+
+    def _resets(self) -> ResetLaw:
+        return compare_resets(
             self.env,
             self.plain,
             self.described,
@@ -244,12 +253,11 @@ class _Check:
             self.options.confidence,
             self.rng,
         )
-        return self._verdict(form, resets)
 
     # ------------------------------------------------------------------ the spaces, before any step
 
     def _spaces(self) -> list[EnvCounterexample]:
-        """Images of actions and observations of the spaces. An action whose image is none refutes: it can be taken."""
+        """Images of actions and observations of the spaces. An action with an image that is no action refutes."""
         outside = 0
         found: list[EnvCounterexample] = []
         actions = [*self.actions.special[:_EXAMPLES], *(self.actions.random() for _ in range(_EXAMPLES // 4))]
@@ -473,6 +481,49 @@ class _Check:
                 self.texts.setdefault(name, found.hidden)
             self.advice.append("a way to set the state, or an observation that says all (for example a frame stack)")
 
+    # ------------------------------------------------------------------ nor is anything seen twice
+
+    def _never_twice(self) -> bool:
+        """Whether observations are vectors of which none comes again: then no pair can be compared with its image."""
+        rows = [v.outcome.observation for v in self.visits]
+        if not all(isinstance(row, np.ndarray) and row.dtype.kind == "f" and row.ndim == 1 for row in rows):
+            return False
+        return len({row.tobytes() for row in rows}) > 0.9 * len(rows) and len(rows) > _LEAST_DRAWS
+
+    def _trajectories(self, resets: ResetLaw) -> None:
+        self.method, self.exhaustive, self.rate = "trajectories", False, 1.0
+        self.deviations = Deviations(("law of trajectories",))
+        stratum = Stratum(Kind("trajectories", "whole trajectories of random play"))
+        self.strata, self.required = [stratum], ["trajectories"]
+        self.notes.append(f"the state was not set ({self.reason}), so whole trajectories were compared in distribution")
+        self.advice.append(f"a way to set the state ({self.reason})")
+        if resets.verdict == "refuted":
+            text = "the law of reset is not symmetric, so trajectories may differ though the dynamics are symmetric"
+            self.texts |= dict.fromkeys(COMPONENTS, text)
+            return
+        self._all, self._done = 2 * len(self.moves.all), 0
+        law = compare_trajectories(
+            self.env,
+            self.symmetry,
+            self.moves.all,
+            self.options.samples,
+            self.options.confidence,
+            self.described.names,
+            self.rng,
+            self._progress,
+        )
+        stratum.tested, self.resolution = law.count, law.resolution
+        text = (
+            f"{law.count} trajectories and {law.count} images of others show no difference; one of about "
+            f"{law.shift:.2g} standard deviations, or {law.resolution:.2g} in a probability, would have been seen"
+        )
+        self.texts |= dict.fromkeys(COMPONENTS, text)
+        pair, g = self.visits[0].pair, self.symmetry.generators[0]
+        image = self.symmetry.act_on_observation(g, pair.observation), self.symmetry.act_on_action(g, pair.action)
+        for part, text in law.refuted.items():
+            kind = "transition" if part == "dynamics" else part
+            stratum.add(counterexample(part, kind, Place(pair, 0), g, image, 0.0, f"but {text}", stratum.kind))
+
     # ------------------------------------------------------------------ the verdict
 
     def _verdict(self, form: Canonicalizer | None, resets: ResetLaw) -> EnvVerdict:
@@ -500,7 +551,7 @@ class _Check:
         exhaustive = self.exhaustive and verdict != INCONCLUSIVE
         if verdict == INCONCLUSIVE:
             self._advise(parts)
-        # An identity or inverse that is none says more than what follows from it.
+        # A wrong identity or inverse says more than what follows from it.
         broken_group = form_example is not None and form_example.kind == "group"
         clear = example is not None and example.kind in ("action", "observation")
         counter = form_example if example is None or (broken_group and not clear) else example

@@ -55,7 +55,7 @@ class _Views:
         z[np.isnan(z)] = -1e6
         far = np.abs(z) > self.limit
         if far.any():
-            # Beyond the range of the walk cells grow with the distance, so that nothing runs away for ever.
+            # Beyond the range of the walk cells grow with the distance, so that nothing runs away forever.
             limit = self.limit[far]
             z[far] = np.sign(z[far]) * limit * (1 + np.log(np.minimum(np.abs(z[far]), 1e300) / limit))
         cell = np.floor(z).tolist()
@@ -70,7 +70,7 @@ def explore(
     budget: int,
     coverage: Coverage,
 ) -> Iterator[Visit]:
-    """Steps into what was not seen before, until so many steps are made."""
+    """Steps into what was not seen before, until that many steps are made."""
     rng = prober.rng
     start = [v for v in visits if v.pair.state is not None]
     rows = [numbers(v.pair.observation) for v in start]
@@ -134,7 +134,7 @@ def explore(
 
 
 def _parent(tries: Sequence[int], rng: np.random.Generator) -> int:
-    """A state to go on from: those that were tried least, and late ones, which are farther out."""
+    """A state to continue from: those that were tried least, and late ones, which are farther out."""
     picks = (
         rng.integers(len(tries), size=4)
         if rng.random() < 0.5

@@ -310,7 +310,7 @@ class LawComparison:
         return Sample.of(images), Sample.of(there)
 
     def _sample(self, state: Any, action: Any, count: int) -> list[Outcome]:
-        """Independent outcomes; the first time, find out whether a reset without a seed draws anew."""
+        """Independent outcomes; the first time, find out whether a reset without a seed draws again."""
         if not self._seeded:
             self._seeded = True
             plain = self.bench.prober.sample(state, action, 12, fresh=False)

@@ -58,7 +58,7 @@ def largest_law(method: str, rows: Sequence[Row], strata: Sequence[Stratum]) -> 
     if method == "table":
         return measured
     refuting = [s for s in strata if s.kind.refutes]
-    parts = ("dynamics", "termination")  # an episode that ends leads to another state than one that goes on
+    parts = ("dynamics", "termination")  # an episode that ends leads to another state than one that continues
     if method == "deterministic":
         return float(any(s.violations[part] for s in refuting for part in parts))
     amounts = [s.examples[part].amount for s in refuting for part in parts if part in s.examples]

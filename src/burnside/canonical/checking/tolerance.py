@@ -20,7 +20,7 @@ from burnside.canonical.checking.access import Outcome, map_floats
 
 __all__ = ["Gap", "Ruler", "fit_scales", "lattice_of", "nudged", "typical"]
 
-_NOISE = 64 * 2.0**-52  # variation below this, relative to the number, is none
+_NOISE = 64 * 2.0**-52  # variation below this, relative to the number, does not count
 _LARGE = 2 * 10**7  # numbers that are looked at to find the scales
 _DOUBT = 1e-4  # times tol: numbers this small beside the largest one may be the errors of a solver
 _REWARD_DOUBT = 1e-7  # the same for rewards, which are single numbers
@@ -51,7 +51,7 @@ def typical(values: FloatArray) -> FloatArray:
 
 
 def _median(values: FloatArray) -> FloatArray:
-    """The median of what is no NaN in each column, the upper one of two; NaN if there is nothing."""
+    """The median of what is not NaN in each column, the upper one of two; NaN if there is nothing."""
     ordered = np.sort(values, axis=0)  # NaN last
     count = np.sum(~np.isnan(values), axis=0)
     at = np.minimum(count // 2, len(values) - 1)
@@ -90,7 +90,7 @@ class Gap:
     """By how much an outcome differs from what was expected.
 
     Attributes:
-        observation: per number; None if the observations have different shapes or differ in what is no number.
+        observation: per number; None if the observations have different shapes or differ in what is not a number.
         reward: the difference of the rewards.
         excess: numbers of the observation whose difference is beyond the tolerance.
         reward_excess: the same for the reward.
@@ -134,7 +134,7 @@ class Ruler:
     label: BoolArray
 
     def fits(self, size: int) -> bool:
-        """Whether the scales are those of observations of so many numbers."""
+        """Whether the scales are those of observations of that many numbers."""
         return self.scale.size == size
 
     def room(self, x: FloatArray, y: FloatArray, eps: FloatArray) -> FloatArray:
@@ -142,7 +142,7 @@ class Ruler:
         scale = self.scale if self.fits(x.size) else np.zeros(x.size)
         with np.errstate(invalid="ignore", over="ignore"):
             own = 2 * eps * np.maximum(np.abs(x), np.abs(y))
-        # Integers are equal or not: half a step of a counter is no rounding.
+        # Integers are equal or not: half a step of a counter is not rounding.
         return np.where(eps > 0, self.tol * scale, 0.0) + np.where(np.isfinite(own), own, 0.0)
 
     def reward_room(self, one: Outcome, other: Outcome) -> float:

@@ -380,7 +380,7 @@ def p_values(
 ) -> dict[str, float]:
     """For each group that varies, the probability of samples at least this different, were they of one distribution.
 
-    With so many divisions that a p-value below the level can be reached; few where that is out of reach.
+    With enough divisions that a p-value below the level can be reached; few where that is out of reach.
 
     >>> rng, ruler = np.random.default_rng(0), Ruler(1e-6, np.ones(2), 1.0, np.zeros(2, bool))
     >>> draw = lambda sign: Sample.of([Outcome(np.array([z, sign * z]), 0.0, False) for z in rng.normal(size=100)])

@@ -56,10 +56,10 @@ class EnvVerdict(Verdict):
         verdict: ``"holds"``, ``"refuted"`` or ``"inconclusive"``. ``ok`` and ``bool(verdict)`` are true for the first.
         components: the same for ``dynamics``, ``reward``, ``termination``, ``truncation``, which decide about the
             whole, and ``reset``, which does not.
-        method: ``"table"`` (every pair, from the environment's own ``P``), ``"deterministic"``, ``"two-sample"`` or
-            ``"visited pairs"``.
+        method: ``"table"`` (every pair, from the environment's own ``P``), ``"deterministic"``, ``"two-sample"``,
+            ``"visited pairs"`` or ``"trajectories"``.
         max_failure_rate: what ``holds`` promises: at most this share of the places of each kind violates it.
-        resolution: for the last two methods, about the least difference in the probability of one outcome, or of a
+        resolution: for the last three methods, about the least difference in the probability of one outcome, or of a
             number lying below a bound, that would be seen at one place.
         pooled_resolution: the same for a difference that all places share.
         deviations: for every number of the observation and for the reward: largest and median difference, its scale,

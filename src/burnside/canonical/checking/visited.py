@@ -95,7 +95,7 @@ class _Walker:
     def go(
         self, steps: int, known: Sequence[tuple[Any, Any]]
     ) -> tuple[dict[Hashable, _Met], list[Hashable], list[Hashable]]:
-        """What so many steps met, the key of every step, and the keys of known pairs."""
+        """What this many steps met, the key of every step, and the keys of known pairs."""
         walked = list(itertools.islice(self.visits, steps))
         keys = keys_of([*((v.pair.observation, v.pair.action) for v in walked), *known], self.tol)
         own, theirs_ = keys[: len(walked)], keys[len(walked) :]
@@ -158,7 +158,7 @@ def compare_visited(
             break
         lacking_share = found.untestable / found.visits
         doublings = math.log2(_LONGEST * _STEPS * samples / steps)
-        # Walking on is of no use if the share would not fall far enough, at the rate at which it fell the last time.
+        # More steps do not help if the share would not fall far enough, at the rate at which it fell the last time.
         if lacking_share * min(1.0, lacking_share / before) ** doublings > max_failure_rate or doublings < 1:
             break
         before = lacking_share

@@ -3,8 +3,9 @@
 ``geometry`` makes stickers, turns, rotations and mirrors as permutations; ``notation`` reads and writes turns; ``core``
 has the rules as batched functions on numpy arrays or torch tensors; ``pieces`` says what is wrong with a colouring;
 ``symmetry`` has ``position`` (the paper's) and ``conjugation``, for ``verify`` and as canonical forms; ``tables``
-counts states per depth and knows the exact values of the 2-cube; ``audit`` says what each symmetry merges; ``render``
-draws nets and orbits; ``env`` is the Gymnasium adapter ``burnside/Cube-v0``.
+counts states per depth and knows the exact values of the 2-cube; ``audit`` says what each symmetry merges, and
+``model`` is the cube as a model that :func:`burnside.audit` takes; ``render`` draws nets and orbits; ``env`` is the
+Gymnasium adapter ``burnside/Cube-v0``.
 
 It may import what lies below ``burnside.envs``; numba, torch and gymnasium are loaded only where they are used.
 """

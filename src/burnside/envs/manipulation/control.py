@@ -8,12 +8,14 @@ instead of inverted, and ``Nᵀ M y`` is evaluated as ``M y − Jᵀ Λ J y``.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
 from burnside._types import FloatArray, IntArray
 
-__all__ = ["STIFFNESS", "torques"]
+__all__ = ["STIFFNESS", "Arm", "torques"]
 
 STIFFNESS = 150.0
 """Gain on pose errors; the damping is critical."""
@@ -78,44 +80,54 @@ def _apply(lam: FloatArray, vector: FloatArray) -> FloatArray:
     return np.linalg.pinv(lam) @ vector
 
 
-@njit(cache=True)
-def torques(
-    goal: FloatArray,
-    goal_rotation: FloatArray,
-    posture: FloatArray,
-    site_position: FloatArray,
-    site_rotation: FloatArray,
-    jacp: FloatArray,
-    jacr: FloatArray,
-    packed_mass: FloatArray,
-    mass_address: IntArray,
-    parent: IntArray,
-    qpos: FloatArray,
-    qvel: FloatArray,
-    bias: FloatArray,
-    limits: FloatArray,
-    out: FloatArray,
-) -> None:
-    """Write the torques of the seven arm joints into ``out[:7]``. The arm's joints are the first of the model.
+class Arm(NamedTuple):
+    """What the controller reads of a model and its state: views into MuJoCo's memory, which follow the state.
 
-    Args:
-        goal: position the grip site should reach.
-        goal_rotation: its rotation matrix (3 × 3).
-        posture: joint angles to which the null space pulls.
-        site_position: where the grip site is.
-        site_rotation: its rotation matrix as nine numbers, row by row.
+    Attributes:
+        position: Where the grip site is.
+        rotation: Its rotation matrix as nine numbers, row by row.
         jacp: Jacobian of its position (3 × nv).
         jacr: Jacobian of its rotation (3 × nv).
         packed_mass: MuJoCo's ``qM``.
         mass_address: MuJoCo's ``dof_Madr``.
         parent: MuJoCo's ``dof_parentid``.
-        qpos: positions; the first seven are the arm's angles.
-        qvel: velocities.
+        qpos: Positions; the first seven are the arm's angles.
+        qvel: Velocities.
         bias: MuJoCo's ``qfrc_bias``, which compensates gravity.
-        limits: lowest and highest torque per actuator.
-        out: controls; the first seven are written.
+        limits: Lowest and highest torque per actuator.
+        control: What the actuators are told; the first seven are written.
+    """
+
+    position: FloatArray
+    rotation: FloatArray
+    jacp: FloatArray
+    jacr: FloatArray
+    packed_mass: FloatArray
+    mass_address: IntArray
+    parent: IntArray
+    qpos: FloatArray
+    qvel: FloatArray
+    bias: FloatArray
+    limits: FloatArray
+    control: FloatArray
+
+
+@njit(cache=True)
+def torques(goal: FloatArray, goal_rotation: FloatArray, posture: FloatArray, arm: Arm) -> None:
+    """Write the torques of the seven arm joints into ``arm.control[:7]``. They are the first joints of the model.
+
+    The same as robosuite's own controller, against which a test holds it.
+
+    Args:
+        goal: position the grip site should reach.
+        goal_rotation: its rotation matrix (3 × 3).
+        posture: joint angles to which the null space pulls.
+        arm: the arm as it is.
     """
     n = 7
+    site_position, site_rotation, jacp, jacr = arm.position, arm.rotation, arm.jacp, arm.jacr
+    packed_mass, mass_address, parent = arm.packed_mass, arm.mass_address, arm.parent
+    qpos, qvel, bias, limits, out = arm.qpos, arm.qvel, arm.bias, arm.limits, arm.control
     damping = 2.0 * np.sqrt(STIFFNESS)
     mass = np.zeros((n, n))
     for i in range(n):

@@ -18,7 +18,7 @@ from burnside._archives import LARGEST_ARRAYS
 from burnside._files import open_file, size_words, write_atomically
 from burnside._types import AnyArray, FloatArray
 from burnside.envs.manipulation.observations import state_vector
-from burnside.envs.manipulation.tasks import Task
+from burnside.envs.manipulation.tasks import SUBSTEPS, Task
 from burnside.errors import DamagedFile, InvalidParameter, MissingExtra, UnreadableFile
 from burnside.groups.rigid import matrix_to_rot6d, quaternion_to_matrix, rot6d_to_matrix, so3_exp, so3_log
 
@@ -60,7 +60,7 @@ class Demonstration:
 
         Args:
             objects: with the poses of the objects.
-            symmetric: with the cubes' own symmetry taken out; for stack-three only.
+            symmetric: with the cubes' own symmetry taken out; for stacks only.
             landmarks: points of the task that stand still (``landmark_points``); for nut-assembly.
         """
         robot = (self.eef, self.eef_rotation, self.fingers)
@@ -80,12 +80,17 @@ class DemonstrationFile:
         demos: the demonstrations, in order.
         attempts: how many episodes were tried for them; 0 where a file does not say.
         noise: standard deviation in metres of the noise on executed positions.
+        substeps: physics steps in a control step; 25 where a file does not say.
+        mishaps: probability per step that something went wrong, see
+            :class:`~burnside.envs.manipulation.generate.Mishaps`.
     """
 
     environment: str
     demos: tuple[Demonstration, ...] = field(repr=False)
     attempts: int = 0
     noise: float = 0.0
+    substeps: int = SUBSTEPS[0]
+    mishaps: float = 0.0
 
     def __len__(self) -> int:
         return len(self.demos)
@@ -112,7 +117,13 @@ def _to_ten(actions: FloatArray) -> FloatArray:
 
 
 def write_demonstrations(
-    path: str | Path, task: Task, demos: list[Demonstration], attempts: int = 0, noise: float = 0.0
+    path: str | Path,
+    task: Task,
+    demos: list[Demonstration],
+    attempts: int = 0,
+    noise: float = 0.0,
+    substeps: int = SUBSTEPS[0],
+    mishaps: float = 0.0,
 ) -> Path:
     """Write a file, whole or not at all.
 
@@ -122,6 +133,8 @@ def write_demonstrations(
         demos: the demonstrations.
         attempts: how many episodes were tried.
         noise: standard deviation of the noise on executed positions.
+        substeps: physics steps in a control step.
+        mishaps: probability per step that something went wrong.
     """
     h5py = _h5py()
     control = {"type": "OSC_POSE", "input_type": "absolute", "input_ref_frame": "world", "control_delta": False}
@@ -138,6 +151,7 @@ def write_demonstrations(
             data.attrs["total"] = sum(len(demo) for demo in demos)
             data.attrs["env_args"] = json.dumps(arguments)
             data.attrs["attempts"], data.attrs["noise"] = attempts, noise
+            data.attrs["substeps"], data.attrs["mishaps"] = substeps, mishaps
             for k, demo in enumerate(demos):
                 _write_one(data.create_group(f"demo_{k}"), demo)
 
@@ -211,7 +225,8 @@ def _read_all(path: Path, source: Any, limit: int | None) -> DemonstrationFile:
         demos.append(_read_one(arrays, _is_absolute(arguments)))
         room = arrays.room
     attempts, noise = int(data.attrs.get("attempts", 0)), float(data.attrs.get("noise", 0.0))
-    return DemonstrationFile(str(arguments.get("env_name", "")), tuple(demos), attempts, noise)
+    physics, mishaps = int(data.attrs.get("substeps", SUBSTEPS[0])), float(data.attrs.get("mishaps", 0.0))
+    return DemonstrationFile(str(arguments.get("env_name", "")), tuple(demos), attempts, noise, physics, mishaps)
 
 
 def _number(name: str) -> int:

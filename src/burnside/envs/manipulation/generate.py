@@ -18,15 +18,16 @@ import numpy as np
 
 from burnside._archives import open_archive, write_archive
 from burnside._files import read_json, write_text
+from burnside._types import FloatArray
 from burnside.envs.manipulation.demos import Demonstration, write_demonstrations
 from burnside.envs.manipulation.experts import make_expert
 from burnside.envs.manipulation.scenes import Scene, build_scene
 from burnside.envs.manipulation.simulation import Simulation
-from burnside.envs.manipulation.tasks import EVALUATION_SEED, Task
+from burnside.envs.manipulation.tasks import EVALUATION_SEED, SUBSTEPS, Task
 from burnside.envs.manipulation.workers import Worker, WorkerDied, ready
 from burnside.errors import DamagedFile, InvalidParameter
 
-__all__ = ["Generated", "attempt", "generate"]
+__all__ = ["Generated", "Mishaps", "attempt", "generate"]
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,46 @@ class Generated:
     crashes: int
 
 
+class Mishaps:
+    """What goes wrong in an episode, at times drawn before it: the hand is pushed aside, or closes too early.
+
+    A push displaces what is executed by 3 to 6 cm, sideways or up, for a few steps; a premature closing closes the
+    fingers for a few steps while the expert holds them open. What is recorded is the expert's own command in the states
+    that follow, so that demonstrations show how to recover from the failures of a pupil.
+
+    Args:
+        rng: of this episode.
+        share: probability per step that one begins.
+    """
+
+    def __init__(self, rng: np.random.Generator, share: float) -> None:
+        self.rng, self.share = rng, share
+        self.left, self.push, self.closes = 0, np.zeros(3), False
+
+    def change(self, action: FloatArray) -> FloatArray:
+        """What is executed instead of the expert's command."""
+        if self.left == 0:
+            begins, kind, angle, size, lasts = self.rng.random(5)  # always as many: times do not depend on the expert
+            if begins >= self.share:
+                return action
+            self.left, self.closes = 3 + int(4 * lasts), bool(kind < 0.3)
+            turn, length = 2.0 * np.pi * angle, 0.03 + 0.03 * size
+            self.push = length * np.array([np.cos(turn), np.sin(turn), 0.5])
+        self.left -= 1
+        executed = action.copy()
+        if self.closes:
+            executed[9] = 1.0
+        else:
+            executed[:3] += self.push
+        return executed
+
+
 def attempt(
-    sim: Simulation, seed: int, noise: float = 0.0, watch: Callable[[Simulation], object] | None = None
+    sim: Simulation,
+    seed: int,
+    noise: float = 0.0,
+    watch: Callable[[Simulation], object] | None = None,
+    mishaps: float = 0.0,
 ) -> Demonstration | None:
     """One episode of the expert in the scene of a seed, or None if it did not succeed in time.
 
@@ -59,15 +98,17 @@ def attempt(
         noise: standard deviation in metres of noise on the executed position. What is recorded as the action is the
             expert's own command, so the file shows how to get back from where the noise has led.
         watch: called before every action, to draw what the demonstration does not keep.
+        mishaps: probability per step that something goes wrong, see :class:`Mishaps`.
     """
     sim.reset(seed)
     expert, rng = make_expert(sim.task), np.random.Generator(np.random.Philox(key=[seed, 2**32]))
+    wrong = Mishaps(np.random.Generator(np.random.Philox(key=[seed, 2**33])), mishaps)
     rows: list[tuple[Any, ...]] = []
     for _ in range(sim.task.limit):
         if watch is not None:
             watch(sim)
         action = expert.act(sim)
-        executed = action.copy()
+        executed = wrong.change(action).copy() if mishaps > 0 else action.copy()
         if noise > 0:
             executed[:3] += noise * rng.standard_normal(3)
         rows.append(
@@ -86,16 +127,16 @@ def attempt(
             columns = [np.array(column) for column in zip(*rows, strict=True)]
             names = ("actions", "executed", "eef", "eef_rotation", "fingers", "objects", "object_rotations")
             found: dict[str, Any] = dict(zip(names, columns, strict=True))
-            found["executed"] = found["executed"] if noise > 0 else None
+            found["executed"] = found["executed"] if noise > 0 or mishaps > 0 else None
             return Demonstration(**found, seed=seed)
     return None
 
 
-def _serve(connection: Any, scene: Scene, noise: float) -> None:
+def _serve(connection: Any, scene: Scene, noise: float, mishaps: float) -> None:
     """A worker: seeds in, demonstrations or None out."""
     sim = Simulation(scene.task, scene)
     while (seed := connection.recv()) is not None:
-        connection.send((seed, attempt(sim, seed, noise)))
+        connection.send((seed, attempt(sim, seed, noise, mishaps=mishaps)))
 
 
 _FIELDS = ("actions", "eef", "eef_rotation", "fingers", "objects", "object_rotations", "executed")
@@ -132,6 +173,8 @@ def generate(
     seed: int = 0,
     progress: Callable[[int, int, int], None] | None = None,
     keep_parts: bool = False,
+    substeps: int = SUBSTEPS[0],
+    mishaps: float = 0.0,
 ) -> Generated:
     """Write a file with ``count`` demonstrations; after an interruption, the same call resumes.
 
@@ -144,35 +187,41 @@ def generate(
         seed: seed of the first scene; the others follow it.
         progress: called with (kept, count, rejected) after every attempt.
         keep_parts: leave the folder of attempts in place.
+        substeps: physics steps in a control step, 25 or 10.
+        mishaps: probability per step that something goes wrong, see :class:`Mishaps`.
     """
     if count < 1 or workers < 0 or not 0.0 <= noise <= 0.05:
         raise InvalidParameter(
             f"count must be at least 1, workers at least 0 and noise between 0 and 0.05 m, got {count}, {workers} and "
             f"{noise}"
         )
+    if not 0.0 <= mishaps <= 0.2:
+        raise InvalidParameter(f"mishaps is {mishaps}: give a probability per step from 0 to 0.2")
     if not 0 <= seed < EVALUATION_SEED:
         raise InvalidParameter(f"seed must be from 0 to {EVALUATION_SEED - 1}: those from there on are for evaluation")
     target = Path(path)
     folder = target.with_name(target.name + ".parts")
     folder.mkdir(parents=True, exist_ok=True)
-    _check_settings(folder, {"task": task.environment, "noise": noise, "seed": seed})
+    later = {"substeps": (substeps, SUBSTEPS[0]), "mishaps": (mishaps, 0.0)}
+    more = {key: value for key, (value, usual) in later.items() if value != usual}
+    _check_settings(folder, {"task": task.environment, "noise": noise, "seed": seed, **more})
     store = _Store(folder, seed, count)
     crashes = 0
     report = progress or (lambda kept, count, rejected: None)
     report(store.kept, count, store.rejected)
     if not store.complete():
-        scene = build_scene(task)
+        scene = build_scene(task, substeps)
         if workers == 0:
             sim = Simulation(task, scene)
             while not store.complete():
-                store.add(store.take(), lambda chosen: attempt(sim, chosen, noise))
+                store.add(store.take(), lambda chosen: attempt(sim, chosen, noise, mishaps=mishaps))
                 report(store.kept, count, store.rejected)
         else:
-            crashes = _parallel(store, scene, noise, workers, report)
+            crashes = _parallel(store, scene, (noise, mishaps), workers, report)
     kept = store.chosen()
     demos = [_load(folder / f"{k}.npz") for k in kept]
     attempts = kept[-1] - seed + 1
-    write_demonstrations(target, task, demos, attempts, noise)
+    write_demonstrations(target, task, demos, attempts, noise, substeps, mishaps)
     if not keep_parts:
         shutil.rmtree(folder)
     return Generated(target, len(demos), attempts, sum(len(demo) for demo in demos), crashes)
@@ -237,9 +286,11 @@ class _Store:
         (self.bad if demo is None else self.good).add(seed)
 
 
-def _parallel(store: _Store, scene: Scene, noise: float, workers: int, report: Callable[[int, int, int], None]) -> int:
+def _parallel(
+    store: _Store, scene: Scene, disturbance: tuple[float, float], workers: int, report: Callable[[int, int, int], None]
+) -> int:
     """Hand out seeds until the store is complete; how many workers died."""
-    pool = [Worker(_serve, (scene, noise)) for _ in range(workers)]
+    pool = [Worker(_serve, (scene, *disturbance)) for _ in range(workers)]
     busy: dict[int, int] = {}
     try:
         for k, worker in enumerate(pool):

@@ -20,7 +20,7 @@ from burnside._types import FloatArray
 from burnside.envs.manipulation.demos import Demonstration, DemonstrationFile, _Arrays, _number, read_demonstrations
 from burnside.envs.manipulation.scenes import Scene, load_robosuite, scene_of
 from burnside.envs.manipulation.tasks import Task, find_task
-from burnside.errors import BurnsideError, UnreadableFile
+from burnside.errors import BurnsideError, InvalidParameter, UnreadableFile
 from burnside.groups.rigid import quaternion_to_matrix
 
 __all__ = ["find_nvidia", "nvidia_demonstrations", "nvidia_scene"]
@@ -30,6 +30,8 @@ _MODULES = {"stack-three": "mimicgen.envs.robosuite.stack", "nut-assembly": "mim
 
 def find_nvidia(task: Task) -> Any:
     """NVIDIA's class of a task, or one sentence about why not."""
+    if task.name not in _MODULES:
+        raise InvalidParameter(f"NVIDIA's scenes are of {' and '.join(_MODULES)}, not of {task.name}")
     try:
         module = importlib.import_module(_MODULES[task.name])
         return getattr(module, task.environment)

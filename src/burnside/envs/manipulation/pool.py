@@ -18,7 +18,7 @@ from burnside._types import AnyArray, FloatArray, IntArray
 from burnside.envs.manipulation.env import ManipulationEnv
 from burnside.envs.manipulation.scenes import Scene, build_scene
 from burnside.envs.manipulation.simulation import SimulationState
-from burnside.envs.manipulation.tasks import find_task
+from burnside.envs.manipulation.tasks import SUBSTEPS, find_task
 from burnside.envs.manipulation.workers import Worker, WorkerDied
 from burnside.errors import InvalidAction, InvalidParameter
 
@@ -28,36 +28,40 @@ _PARTS = tuple(field.name for field in fields(SimulationState))
 _Row = dict[str, Any]
 
 
-def _row(env: ManipulationEnv, seen: Mapping[str, AnyArray]) -> _Row:
+def _row(env: ManipulationEnv, seen: Mapping[str, AnyArray], staged: bool) -> _Row:
     state = env.sim.save()
-    return {**{name: getattr(state, name) for name in _PARTS}, **{f"seen/{key}": value for key, value in seen.items()}}
+    stage = {"stage": env.sim.stage()} if staged else {}
+    arrays = {f"seen/{key}": value for key, value in seen.items()}
+    return {**{name: getattr(state, name) for name in _PARTS}, **arrays, **stage}
 
 
-def _begin(env: ManipulationEnv, seed: int, episode: int, history: int) -> _Row:
+def _begin(env: ManipulationEnv, seed: int, episode: int, history: int, staged: bool) -> _Row:
     seen = env.reset(seed=seed, options={"episode": episode})[0]
-    return _row(env, {key: np.repeat(value[None], history, 0) for key, value in seen.items()})
+    return _row(env, {key: np.repeat(value[None], history, 0) for key, value in seen.items()}, staged)
 
 
-def _play(env: ManipulationEnv, state: SimulationState, actions: FloatArray, history: int) -> _Row:
+def _play(env: ManipulationEnv, state: SimulationState, actions: FloatArray, history: int, staged: bool) -> _Row:
     env.resume(state)
     seen, reward, terminated, truncated, info = env.step_chunk(actions, history)
     ends = {"reward": reward, "terminated": terminated, "truncated": truncated, "taken": info["steps"]}
-    return {**_row(env, seen), **ends}
+    return {**_row(env, seen, staged), **ends}
 
 
-def _answer(env: ManipulationEnv, request: tuple[str, Sequence[Any]], history: int) -> list[_Row]:
+def _answer(env: ManipulationEnv, request: tuple[str, Sequence[Any]], history: int, staged: bool) -> list[_Row]:
     kind, rows = request
     if kind == "begin":
-        return [_begin(env, seed, episode, history) for seed, episode in rows]
-    return [_play(env, state, actions, history) for state, actions in rows]
+        return [_begin(env, seed, episode, history, staged) for seed, episode in rows]
+    return [_play(env, state, actions, history, staged) for state, actions in rows]
 
 
-def _serve(connection: Any, scene: Scene, task: str, level: str, options: dict[str, Any], history: int) -> None:
+def _serve(
+    connection: Any, scene: Scene, task: str, level: str, options: dict[str, Any], history: int, staged: bool
+) -> None:
     """A worker: ("begin", [(seed, episode)…]) or ("play", [(state, actions)…]) → a row each."""
     env = ManipulationEnv(task, level, scene=scene, **options)
     while (request := connection.recv()) is not None:
         try:
-            connection.send(_answer(env, request, history))
+            connection.send(_answer(env, request, history, staged))
         except Exception as error:  # a wrong action, say: the caller's to see, the process lives on
             connection.send(error)
 
@@ -69,7 +73,7 @@ class ScenePool:
     ``seen/cloud`` (scenes, history, points, 6): the last observations.
 
     Args:
-        task: "stack-three" or "nut-assembly".
+        task: "stack-two", "stack-three" or "nut-assembly".
         level: "D0" or "D1"; default the paper's.
         history: how many of the last steps are observed.
         workers: processes; 0: in this one.
@@ -79,6 +83,8 @@ class ScenePool:
         limit: control steps after which an episode is truncated; default the task's.
         reward: what success pays.
         scene: a model built before; default: build it when it is needed.
+        substeps: physics steps in a control step, where no scene is given.
+        staged: whether rows say how far the task is (``stage``, see :meth:`Simulation.stage`).
     """
 
     def __init__(
@@ -94,6 +100,8 @@ class ScenePool:
         limit: int | None = None,
         reward: float = 10.0,
         scene: Scene | None = None,
+        substeps: int = SUBSTEPS[0],
+        staged: bool = False,
     ) -> None:
         if history < 1 or workers < 0:
             raise InvalidParameter(f"history must be at least 1 and workers at least 0, got {history} and {workers}")
@@ -101,7 +109,7 @@ class ScenePool:
         self.limit = limit or self.task.limit
         options = {"observation": observation, "points": points, "symmetric": symmetric}
         self._options: dict[str, Any] = {**options, "limit": limit, "reward": reward}
-        self._count, self._scene = workers, scene
+        self._count, self._scene, self._substeps, self._staged = workers, scene, substeps, staged
         self._env: ManipulationEnv | None = None
         self._workers: list[Worker] = []
 
@@ -138,14 +146,15 @@ class ScenePool:
 
     def _ask(self, kind: str, rows: list[tuple[Any, ...]]) -> list[_Row]:
         if self._scene is None:
-            self._scene = build_scene(self.task)
+            self._scene = build_scene(self.task, self._substeps)
         task, level = self.task.name, self.task.level
         if not self._count:
             if self._env is None:
                 self._env = ManipulationEnv(task, level, scene=self._scene, **self._options)
-            return _answer(self._env, (kind, rows), self.history)
+            return _answer(self._env, (kind, rows), self.history, self._staged)
         while len(self._workers) < self._count:
-            self._workers.append(Worker(_serve, (self._scene, task, level, self._options, self.history)))
+            given = (self._scene, task, level, self._options, self.history, self._staged)
+            self._workers.append(Worker(_serve, given))
         count = len(self._workers)
         return self._share(kind, {k: rows[k::count] for k in range(count) if rows[k::count]}, len(rows))
 

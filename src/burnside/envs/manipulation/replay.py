@@ -13,8 +13,9 @@ from burnside.envs.manipulation.clouds import point_cloud
 from burnside.envs.manipulation.demos import Demonstration
 from burnside.envs.manipulation.generate import attempt
 from burnside.envs.manipulation.rendering import renderer_for
+from burnside.envs.manipulation.scenes import build_scene
 from burnside.envs.manipulation.simulation import Simulation
-from burnside.envs.manipulation.tasks import Task
+from burnside.envs.manipulation.tasks import SUBSTEPS, Task
 from burnside.errors import InvalidParameter, UnreadableFile
 
 __all__ = ["demonstration_clouds"]
@@ -27,6 +28,8 @@ def demonstration_clouds(
     points: int,
     cache: str | Path | None = None,
     progress: Callable[[int, int], object] | None = None,
+    substeps: int = SUBSTEPS[0],
+    mishaps: float = 0.0,
 ) -> list[AnyArray]:
     """The clouds (steps, points, 6) of every step of every demonstration of ours.
 
@@ -37,6 +40,8 @@ def demonstration_clouds(
         points: size of a cloud.
         cache: a folder for one file per demonstration; what is there is not drawn again.
         progress: called with (done, all).
+        substeps: physics steps in a control step, as in the file.
+        mishaps: as in the file.
     """
     sim: Simulation | None = None
     found = []
@@ -44,8 +49,8 @@ def demonstration_clouds(
         file = None if cache is None else Path(cache) / f"{demo.seed}-{points}.npz"
         clouds = None if file is None else _read(file, (len(demo), points, 6))
         if clouds is None:
-            sim = sim or Simulation(task)
-            clouds = _draw(sim, demo, noise, points)
+            sim = sim or Simulation(task, build_scene(task, substeps))
+            clouds = _draw(sim, demo, noise, points, mishaps)
             if file is not None:
                 write_archive(file, {"clouds": clouds}, compress=True)
         found.append(clouds)
@@ -54,12 +59,16 @@ def demonstration_clouds(
     return found
 
 
-def _draw(sim: Simulation, demo: Demonstration, noise: float, points: int) -> AnyArray:
+def _draw(sim: Simulation, demo: Demonstration, noise: float, points: int, mishaps: float) -> AnyArray:
     drawn: list[AnyArray] = []
     again = None
     if demo.seed >= 0:
         renderer = renderer_for(sim.model)
-        again = attempt(sim, demo.seed, noise, lambda s: drawn.append(point_cloud(renderer, s.data, s.task, points)))
+
+        def watch(s: Simulation) -> None:
+            drawn.append(point_cloud(renderer, s.data, s.task, points))
+
+        again = attempt(sim, demo.seed, noise, watch, mishaps)
     if again is None or len(again) != len(demo) or not np.allclose(again.eef, demo.eef, atol=1e-3):
         raise InvalidParameter(
             f"the demonstration of seed {demo.seed} cannot be played again, so its clouds cannot be drawn: clouds need "

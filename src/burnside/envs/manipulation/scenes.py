@@ -7,9 +7,10 @@ to other processes, which then never load it.
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 
 from burnside._types import FloatArray
 from burnside.envs.manipulation.opengl import load_mujoco
-from burnside.envs.manipulation.tasks import Task
+from burnside.envs.manipulation.tasks import SUBSTEPS, Task
 from burnside.errors import BurnsideError, InvalidParameter, MissingExtra
 
 __all__ = ["Scene", "build_scene", "load_robosuite", "reference_environment", "scene_of", "stack_three_class"]
@@ -33,6 +34,7 @@ class Scene:
         joints: the seven joint angles before noise.
         fingers: the two finger positions at the start.
         noise: standard deviation of the noise on the joint angles at the start.
+        substeps: physics steps in one control step of 50 ms; the model's own step is as long as that makes it.
     """
 
     task: Task
@@ -40,6 +42,7 @@ class Scene:
     joints: FloatArray
     fingers: FloatArray
     noise: float
+    substeps: int = SUBSTEPS[0]
 
 
 def load_robosuite() -> Any:
@@ -114,7 +117,7 @@ def reference_environment(task: Task, seed: int = 0) -> Any:
     config["body_parts"]["right"].update(input_type="absolute", input_ref_frame="world")
     try:
         return suite.make(
-            "StackThree" if task.name == "stack-three" else "NutAssembly",
+            {"stack-three": "StackThree", "stack-two": "Stack"}.get(task.name, "NutAssembly"),
             robots="Panda",
             controller_configs=config,
             has_renderer=False,
@@ -133,10 +136,22 @@ def reference_environment(task: Task, seed: int = 0) -> Any:
         ) from error
 
 
-@lru_cache(maxsize=4)
-def build_scene(task: Task) -> Scene:
-    """The model of a task; built once per process (a second or two)."""
-    return scene_of(task, reference_environment(task))
+@lru_cache(maxsize=6)
+def build_scene(task: Task, substeps: int = SUBSTEPS[0]) -> Scene:
+    """The model of a task; built once per process (a second or two).
+
+    Args:
+        task: what to build.
+        substeps: physics steps in one control step of 50 ms, one of :data:`SUBSTEPS`.
+    """
+    if substeps not in SUBSTEPS:
+        raise InvalidParameter(f"substeps is {substeps}: give {' or '.join(map(str, SUBSTEPS))}")
+    if substeps == SUBSTEPS[0]:
+        return scene_of(task, reference_environment(task))
+    scene = build_scene(task)
+    model = copy.deepcopy(scene.model)
+    model.opt.timestep = 0.05 / substeps
+    return replace(scene, model=model, substeps=substeps)
 
 
 def scene_of(task: Task, env: Any) -> Scene:

@@ -13,17 +13,14 @@ from typing import Any
 import numpy as np
 
 from burnside._types import FloatArray
-from burnside.envs.manipulation.control import torques
+from burnside.envs.manipulation.control import Arm, torques
 from burnside.envs.manipulation.opengl import load_mujoco
 from burnside.envs.manipulation.scenes import Scene, build_scene
-from burnside.envs.manipulation.tasks import Task
+from burnside.envs.manipulation.tasks import STAGES, Task
 from burnside.errors import InvalidAction, InvalidParameter
 from burnside.groups.rigid import matrix_to_rot6d, rot6d_to_matrix
 
-__all__ = ["SUBSTEPS", "Simulation", "SimulationState", "sample_placements"]
-
-SUBSTEPS = 25
-"""Physics steps of 2 ms in one control step (20 Hz)."""
+__all__ = ["Simulation", "SimulationState", "sample_placements"]
 
 _GRIPPER_SPEED = 0.2  # robosuite moves the fingers' targets by this share of their range per control step
 
@@ -101,20 +98,19 @@ class Simulation:
         self._pads = [model.geom(f"{hand}_finger{k}_pad_collision").id for k in (1, 2)]
         self._range = np.array(model.actuator_ctrlrange)
         self._middle, self._half = self._range[7:].mean(1), np.diff(self._range[7:], axis=1)[:, 0] / 2.0
-        # views into MuJoCo's memory: they follow the state
-        self._views = (
-            data.site_xpos[self.site],
-            data.site_xmat[self.site],
-            self._jacp,
-            self._jacr,
-            data.qM,
-            np.array(model.dof_Madr),
-            np.array(model.dof_parentid),
-            data.qpos,
-            data.qvel,
-            data.qfrc_bias,
-            self._range,
-            data.ctrl,
+        self._arm = Arm(
+            position=data.site_xpos[self.site],
+            rotation=data.site_xmat[self.site],
+            jacp=self._jacp,
+            jacr=self._jacr,
+            packed_mass=data.qM,
+            mass_address=np.array(model.dof_Madr),
+            parent=np.array(model.dof_parentid),
+            qpos=data.qpos,
+            qvel=data.qvel,
+            bias=data.qfrc_bias,
+            limits=self._range,
+            control=data.ctrl,
         )
         self.fingers = np.zeros(2)
         self.posture = np.zeros(7)
@@ -186,10 +182,10 @@ class Simulation:
         self.fingers = np.clip(self.fingers + np.array([-1.0, 1.0]) * _GRIPPER_SPEED * sign, -1.0, 1.0)
         data.ctrl[7:] = np.clip(self._middle + self._half * self.fingers, self._range[7:, 0], self._range[7:, 1])
         goal, rotation = np.ascontiguousarray(goal, float), np.ascontiguousarray(rotation, float)
-        posture, views, jacp, jacr = self.posture, self._views, self._jacp, self._jacr
-        for _ in range(SUBSTEPS):
+        posture, arm, jacp, jacr = self.posture, self._arm, self._jacp, self._jacr
+        for _ in range(self.scene.substeps):
             jacobian(model, data, jacp, jacr, site)
-            torques(goal, rotation, posture, *views)
+            torques(goal, rotation, posture, arm)
             step2(model, data)
             step1(model, data)
         self.steps += 1
@@ -252,9 +248,37 @@ class Simulation:
         """Whether the task is done in the present state."""
         if self.task.name == "nut-assembly":
             return all(self.on_pegs())
-        height = self.data.xpos[self._bodies, 2] - self.task.table
-        if height[0] <= 0.04 or height[2] <= 0.08:
+        if len(self._bodies) == 2:
+            return self._placed(0, 1, 0.04)
+        return self._placed(0, 1, 0.04) and self._placed(2, 0, 0.08)
+
+    def _placed(self, top: int, base: int, height: float) -> bool:
+        """Whether a cube is so high above the table, touches the one below it, and is let go."""
+        if self.data.xpos[self._bodies[top], 2] - self.task.table <= height:
             return False
-        if not (self.touching(0, 1) and self.touching(2, 0)):
-            return False
-        return not (self.grasped(0) or self.grasped(2))
+        return self.touching(top, base) and not self.grasped(top)
+
+    def stage(self) -> int:
+        """How far the task is, from 0 to ``STAGES``: for a reward that says more than success alone.
+
+        Of a cube that is to be put on another one: in the hand, in the hand above the other one, there and let go. Of a
+        nut: in the hand, around its peg.
+        """
+        if self.success():
+            return STAGES[self.task.name]
+        if self.task.name == "nut-assembly":
+            done = self.on_pegs()
+            return 2 * sum(done) + any(self.grasped(k) for k, there in enumerate(done) if not there)
+        first = self._carried(0, 1)
+        if len(self._bodies) == 2 or first < 3:
+            return first
+        return 3 + min(2, self._carried(2, 0))
+
+    def _carried(self, top: int, base: int) -> int:
+        places = self.data.xpos[self._bodies]
+        gap = places[top] - places[base]
+        if self._placed(top, base, 0.04 if top == 0 else 0.08):
+            return 3
+        if not self.grasped(top):
+            return 0
+        return 2 if np.hypot(gap[0], gap[1]) < 0.03 and gap[2] > 0.04 else 1

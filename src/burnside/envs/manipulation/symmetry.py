@@ -34,9 +34,7 @@ def turns_of(env: Any) -> EnvSymmetry:
     bare = env.unwrapped
     sim = getattr(bare, "sim", None)
     if sim is None or not hasattr(bare, "resume"):
-        raise InvalidParameter(
-            f"{env} is no robot task: these turns are those of burnside/StackThree-v0 and NutAssembly"
-        )
+        raise InvalidParameter(f"{env} is not a robot task: these turns are for burnside/StackThree-v0 and NutAssembly")
     layout = state_layout(bare.task, objects=not bare.cloud)
     if bare.cloud or bare.wrist:
         raise InvalidParameter("clouds and pictures are seen from fixed cameras: the turns are those of the state")

@@ -1,7 +1,9 @@
-"""The two tasks of App. C as plain numbers: where objects start, when the task is done, how long it may take.
+"""The tasks as plain numbers: where objects start, when the task is done, how long it may take.
 
-The facts are those of robosuite's ``NutAssembly`` and of MimicGen's ``stack_three_d0`` and ``stack_three_d1``, which
-are restated here and not taken from its code. Nothing in this file needs the simulator.
+Two are those of App. C: the facts are those of robosuite's ``NutAssembly`` and of MimicGen's ``stack_three_d0`` and
+``stack_three_d1``, which are restated here and not taken from its code. ``stack-two`` is ours, a shorter task for
+studies
+that need many runs: robosuite's ``Stack`` with the spread of ``stack_three_d1``. Nothing here needs the simulator.
 """
 
 from __future__ import annotations
@@ -10,10 +12,30 @@ from dataclasses import dataclass
 
 from burnside.errors import InvalidParameter, UnknownName
 
-__all__ = ["EVALUATION_SCENES", "EVALUATION_SEED", "FRAMES", "TASKS", "Placement", "Task", "find_task"]
+__all__ = [
+    "EVALUATION_SCENES",
+    "EVALUATION_SEED",
+    "FRAMES",
+    "FRESH_SEED",
+    "STAGES",
+    "SUBSTEPS",
+    "TASKS",
+    "Placement",
+    "Task",
+    "find_task",
+]
 
 EVALUATION_SEED = 100_000
 """Scenes for evaluation have the seeds from here on; training and demonstrations stay below."""
+
+FRESH_SEED = 200_000
+"""Scenes for evaluation on which no setting was chosen have the seeds from here on."""
+
+STAGES = {"stack-two": 3, "stack-three": 6, "nut-assembly": 4}
+"""The stage of success, see :meth:`burnside.envs.manipulation.simulation.Simulation.stage`."""
+
+SUBSTEPS = (25, 10)
+"""Physics steps in one control step of 50 ms: of 2 ms as robosuite, or of 5 ms, which cost less than half."""
 
 EVALUATION_SCENES = 50
 """How many held-out scenes an evaluation plays."""
@@ -52,7 +74,7 @@ class Task:
     """One task and one difficulty.
 
     Attributes:
-        name: "stack-three" or "nut-assembly".
+        name: "stack-two", "stack-three" or "nut-assembly".
         level: "D0" or "D1".
         limit: control steps after which an episode is truncated.
         table: height of the table's top.
@@ -76,23 +98,30 @@ class Task:
     environment: str
     landmarks: tuple[tuple[str, tuple[float, float, float]], ...] = ()
 
+    @property
+    def cubes(self) -> bool:
+        """Whether the objects are cubes, which look the same after 24 rotations."""
+        return self.name.startswith("stack")
 
-def _stack(level: str, reach: float) -> Task:
+
+def _stack(name: str, level: str, reach: float, limit: int) -> Task:
     def cube(letter: str, half: float) -> Placement:
-        name = f"cube{letter}"
+        body = f"cube{letter}"
         radius = half * 2.0**0.5
-        return Placement(f"{name}_main", f"{name}_joint0", (-reach, reach), (-reach, reach), radius, half, half, 0.01)
+        return Placement(f"{body}_main", f"{body}_joint0", (-reach, reach), (-reach, reach), radius, half, half, 0.01)
 
+    three = name == "stack-three"
+    colours = ((0.9, 0.1, 0.1), (0.1, 0.7, 0.1), (0.1, 0.2, 0.9))
     return Task(
-        name="stack-three",
+        name=name,
         level=level,
-        limit=400,
+        limit=limit,
         table=0.8,
-        objects=(cube("A", 0.02), cube("B", 0.025), cube("C", 0.02)),
-        colours=((0.9, 0.1, 0.1), (0.1, 0.7, 0.1), (0.1, 0.2, 0.9)),
+        objects=(cube("A", 0.02), cube("B", 0.025), *([cube("C", 0.02)] if three else [])),
+        colours=colours if three else colours[:2],
         workspace=((-0.4, -0.4, 0.804), (0.4, 0.4, 1.2)),
-        views=("birdview", "agentview" if level == "D0" else "fulltable", "sideview", "robot0_eye_in_hand"),
-        environment=f"StackThree_{level}",
+        views=("birdview", "fulltable" if three and level == "D1" else "agentview", "sideview", "robot0_eye_in_hand"),
+        environment=f"{'StackThree' if three else 'Stack'}_{level}",
     )
 
 
@@ -115,7 +144,13 @@ def _nut() -> Task:
 
 
 TASKS: dict[tuple[str, str], Task] = {
-    (task.name, task.level): task for task in (_stack("D0", 0.10), _stack("D1", 0.20), _nut())
+    (task.name, task.level): task
+    for task in (
+        _stack("stack-three", "D0", 0.10, 400),
+        _stack("stack-three", "D1", 0.20, 400),
+        _stack("stack-two", "D1", 0.20, 160),
+        _nut(),
+    )
 }
 """Every task by (name, level)."""
 

@@ -16,7 +16,7 @@ import numpy as np
 from burnside._types import AnyArray, FloatArray
 from burnside.envs.manipulation.env import ManipulationEnv
 from burnside.envs.manipulation.scenes import Scene, build_scene
-from burnside.envs.manipulation.tasks import find_task
+from burnside.envs.manipulation.tasks import SUBSTEPS, find_task
 from burnside.envs.manipulation.workers import Worker, WorkerDied
 from burnside.errors import InvalidAction, InvalidParameter, MissingExtra
 
@@ -71,7 +71,7 @@ class ManipulationVectorEnv(VectorEnv[Any, Any, Any]):
 
     Args:
         num_envs: how many scenes (16 in the paper).
-        task: "stack-three" or "nut-assembly".
+        task: "stack-two", "stack-three" or "nut-assembly".
         level: "D0" or "D1"; default the paper's.
         workers: processes; default one per core, at most one per scene.
         history: 0: one action per step. Otherwise a step takes chunks of actions (num_envs, k, 10) and returns the last
@@ -94,7 +94,7 @@ class ManipulationVectorEnv(VectorEnv[Any, Any, Any]):
                 f"num_envs and workers must be at least 1 and history at least 0, got {num_envs}, {workers}, {history}"
             )
         spec = find_task(task, level)
-        scene = build_scene(spec)
+        scene = build_scene(spec, int(options.pop("substeps", SUBSTEPS[0])))
         single = ManipulationEnv(task, level, scene=scene, **options)
         self.num_envs, self.history = num_envs, history
         self.single_observation_space, self.single_action_space = single.observation_space, single.action_space

@@ -59,7 +59,7 @@ class PlanarSpec:
         task: ``"push"`` or ``"stack"``.
         spread: (L, Θ): scenes are moved by a translation from [−L, L]² and a rotation from [−Θ, Θ].
         clip: ``"norm"`` shortens a velocity longer than 1, whatever its direction. ``"box"`` clips x and y apart, as
-            most simulators do: rotations are then no symmetry any more, and a check must say so.
+            most simulators do: rotations are then no longer a symmetry, and a check must say so.
         horizon: steps after which an episode is truncated.
         reward: ``"shaped"`` (progress, and the bonus on success) or ``"sparse"`` (the bonus on success).
         bonus: default 10 if sparse, else 5.

@@ -74,8 +74,8 @@ def seen_board(
 ) -> int:
     """Write the board of an episode as an arm sees it into ``board``; returns where the agent starts.
 
-    The compiled twin of :func:`burnside.envs.ring.games.start`; ``items`` is scratch. An arm is a translation of the
-    whole game, chosen at reset: none (0), the one that brings the goal to the origin (1), a random one (2).
+    The plain twin is :func:`burnside.canonical.batched.with_arm`; ``items`` is scratch. An arm is a translation of
+    the whole game, chosen at reset: none (0), the one that brings the goal to the origin (1), a random one (2).
     """
     goal = reset_board(items, seed, episode, p_mine)
     shift = 0

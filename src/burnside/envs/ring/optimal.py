@@ -163,8 +163,8 @@ def _exact_ring(spec: RingSpec) -> tuple[float, float]:
     visited cells, in order, are a monotone walk that enters no more mines: the best walk goes straight round one of the
     two sides. The sides share no cell, so their costs are independent, and each has the law of ``_path_costs``. With
     the goal on the start (one case in n) the best is to step out and back, at the cost of one mine if all four cells in
-    reach are mines. The only other way to play is to stay away from the goal for ever, at a return of at most 0; it can
-    gain at most ``(cost − E)⁺`` over walking, whose expectation bounds the error. (The time limit is no matter: a
+    reach are mines. The only other way to play is to avoid the goal until the end, at a return of at most 0; it can
+    gain at most ``(cost − E)⁺`` over walking, whose expectation bounds the error. (The time limit does not matter: a
     straight walk takes fewer than n steps.)
     """
     n, p, reward = spec.n, spec.p_mine, spec.end_reward

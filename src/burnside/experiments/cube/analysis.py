@@ -127,7 +127,7 @@ def label_errors(results: Results, n: int, arm: str) -> dict[int, dict[int, floa
 
 @dataclass(frozen=True)
 class Worth:
-    """The measured effective size of a symmetry: so many times as many labels does the baseline need.
+    """The measured effective size of a symmetry: how many times as many labels the baseline needs.
 
     Attributes:
         factor: the estimate.

@@ -102,7 +102,7 @@ EPOCH_STATES = 1_000_000
 
 
 def _paper(n: int, epochs: int, arms: tuple[str, ...], shared: str) -> DaviPlan:
-    """DeepCubeA's recipe for so many epochs, tested at 20 points on 50 scrambles of every depth up to 30."""
+    """DeepCubeA's recipe for a number of epochs, tested at 20 points on 50 scrambles of every depth up to 30."""
     agent = DaviConfig.preset("paper", states=epochs * EPOCH_STATES, forced_copies=())
     solve = SolvePlan(tuple(range(1, 31)), batch=10_000, cap=10_000_000)
     return DaviPlan(n, 10, agent, arms, 20, 1_000, 30, 10_000, 40, solve, shared)

@@ -14,13 +14,14 @@ from burnside._types import FloatArray, IntArray
 from burnside.envs.planar import PlanarSpec, observe
 from burnside.envs.planar.core import PlanarState
 from burnside.envs.planar.expert import demonstrate
+from burnside.experiments import savings
 from burnside.experiments.planar.config import ARMS
 from burnside.runs import Results, read_results
 from burnside.stats import mean_interval, rate_over_seeds
 from burnside.stats.censored import Times
 from burnside.stats.intervals import Interval, mean_band
 from burnside.stats.ratios import Ratio, ratio_columns, times_ratio
-from burnside.stats.scaling import Crossing, crossing, reaches
+from burnside.stats.scaling import Crossing
 from burnside.theory import covering
 
 __all__ = ["Curve", "Extent", "cover_rows", "extent", "finetune_curves", "ratios", "saving", "table", "times"]
@@ -30,7 +31,8 @@ _EMPTY: dict[str, Any] = dict.fromkeys(
         "kind", "task", "arm", "shift", "turn", "demos", "seeds", "solved", "restricted_mean", "restricted_low",
         "restricted_high", "median", "budget", "ratio", "ratio_low", "ratio_high", "ratio_bound", "success_mean",
         "success_low", "success_high", "before_mean", "before_low", "before_high", "gain_mean", "gain_low", "gain_high",
-        "saving", "saving_low", "saving_high", "saving_bound", "env_steps",
+        "saving", "saving_low", "saving_high", "saving_bound", "env_steps", "variant", "gain_gap",
+        "gain_gap_low", "gain_gap_high",
     ]
 )  # fmt: skip
 
@@ -47,16 +49,19 @@ def _settings(results: Results, kind: str, *keys: str) -> list[tuple[Any, ...]]:
 def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
     """One row per setting of each question.
 
-    *ppo*: ``restricted_mean`` and ``median`` of the episodes to 90 % success, and ``ratio``, so many times as many as
-    in the robot's frame (geometric means; a bound where runs are censored). *imitation*: success, and ``saving``, so
-    many times fewer demonstrations than the world frame needs for it. *finetune*: success before and after, and the
-    gain, run by run. Rates have Wilson's intervals with seeds as the unit, gains Student's.
+    *ppo*: ``restricted_mean`` and ``median`` of the episodes to 90 % success, and ``ratio``, how many times as many
+    these are as in the robot's frame (geometric means; a bound where runs are censored). *imitation*: success, and
+    ``saving``, how many times as many demonstrations the world frame needs for it. *finetune*: success before and
+    after, and the gain, run by run. *ablation*: the same with one change taken back (``variant``), and ``gain_gap``,
+    its gain minus that of the same seed with all of them. Rates have Wilson's intervals with seeds as the unit, gains
+    Student's.
     """
     results = read_results(folder, allow_missing=allow_missing)
     return [
         *(_ppo_row(results, *key) for key in _settings(results, "ppo", "task", "shift", "turn", "arm")),
         *(_imitation_row(results, *key) for key in _settings(results, "imitation", "task", "demos", "arm")),
         *(_finetune_row(results, *key) for key in _settings(results, "finetune", "task", "arm", "demos")),
+        *(_ablation_row(results, *key) for key in _settings(results, "ablation", "task", "arm", "demos", "variant")),
     ]
 
 
@@ -128,34 +133,36 @@ def _successes(results: Results, task: str, arm: str) -> dict[int, dict[int, flo
 
 
 def saving(results: Results, task: str, demos: int, arm: str) -> Crossing | None:
-    """How many times as many demonstrations the world frame needs for an arm's success with ``demos``.
-
-    The world's success is interpolated on the logarithm of the number of demonstrations. The bound is "at least" if the
-    world never got as far, "at most" if it was further with its fewest. Limits are over the seeds that all have;
-    without such seeds there are none.
-    """
-    world, own = _successes(results, task, "world"), _successes(results, task, arm).get(demos)
-    if arm == "world" or own is None or len(world) < 2:
+    """How many times as many demonstrations the world frame needs for an arm's success with ``demos``."""
+    own = _successes(results, task, arm).get(demos)
+    if arm == "world" or own is None:
         return None
-    counts = np.log(list(world))
-    seeds = sorted(set(own).intersection(*world.values()))
-    if seeds:
-        found = crossing(counts, [[world[n][s] for n in world] for s in seeds], [own[s] for s in seeds])
-    else:
-        means = [float(np.mean(list(by_seed.values()))) for by_seed in world.values()]
-        at, bound = reaches(counts, means, float(np.mean(list(own.values()))))
-        found = Crossing(at, None, None, bound)
-    low, high = (None if place is None else math.exp(place) / demos for place in (found.low, found.high))
-    return Crossing(math.exp(found.at) / demos, low, high, found.bound)
+    return savings.saving(_successes(results, task, "world"), own, demos)
 
 
-def _finetune_row(results: Results, task: str, arm: str, demos: int) -> dict[str, Any]:
-    rows = _of(results, kind="finetune", task=task, arm=arm, demos=demos)
+def _gains(rows: list[dict[str, Any]]) -> dict[int, float]:
+    return {int(row["seed"]): float(row["after"] - row["before"]) for row in rows}
+
+
+def _ablation_row(results: Results, task: str, arm: str, demos: int, variant: str) -> dict[str, Any]:
+    row = _finetune_row(results, task, arm, demos, kind="ablation", variant=variant)
+    mine = _gains(_of(results, kind="ablation", task=task, arm=arm, demos=demos, variant=variant))
+    whole = _gains(_of(results, kind="finetune", task=task, arm=arm, demos=demos))
+    both = sorted(set(mine) & set(whole))
+    if not both:
+        return row
+    gap = mean_interval({seed: mine[seed] - whole[seed] for seed in both})
+    return row | {"gain_gap": gap.value, "gain_gap_low": gap.low, "gain_gap_high": gap.high}
+
+
+def _finetune_row(results: Results, task: str, arm: str, demos: int, **which: str) -> dict[str, Any]:
+    which = {"kind": "finetune", **which}
+    rows = _of(results, task=task, arm=arm, demos=demos, **which)
     first = rows[0]
-    own = {"kind": "finetune", "task": task, "arm": arm, "shift": first["shift"], "turn": first["turn"]}
+    own = {**which, "task": task, "arm": arm, "shift": first["shift"], "turn": first["turn"]}
     row = _EMPTY | own | {"demos": demos, "seeds": len(rows), "env_steps": int(np.mean([r["env_steps"] for r in rows]))}
     row |= _rate("success", rows, "after") | _rate("before", rows, "before")
-    return row | _columns("gain", mean_interval({int(r["seed"]): float(r["after"] - r["before"]) for r in rows}))
+    return row | _columns("gain", mean_interval(_gains(rows)))
 
 
 @dataclass(frozen=True)

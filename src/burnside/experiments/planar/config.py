@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from burnside.agents.flow_ppo.config import FlowPPOConfig
 from burnside.agents.ppo.config import PPOConfig
@@ -91,6 +92,8 @@ class FinetunePlan:
         episodes: held-out scenes of the test.
         policy: preset of the flow policy.
         noise: of the demonstrations, as in :class:`ImitationPlan`.
+        variant: what is taken back of the settings, for an ablation; its cells have a kind of their own.
+        flow: fields of the flow policy that the variant changes.
     """
 
     demos: Mapping[str, int]
@@ -103,6 +106,8 @@ class FinetunePlan:
     episodes: int = 500
     policy: str = "planar"
     noise: float = 0.3
+    variant: str = ""
+    flow: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -116,6 +121,19 @@ class Plan:
 
 #: Where imitation in the world's frame is neither hopeless nor done.
 _MEDIUM = (0.3, math.pi / 4)
+#: What was changed before fine-tuning worked, each taken back: fields of the flow policy, fields of PPO.
+_TAKEN_BACK: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
+    "noise at every step": ({"noise": "flow_sde", "logprob": "sum"}, {}),
+    "no warm-up": ({}, {"actor_warmup": 0}),
+    "rollouts of half an episode": ({}, {"rollout": 25}),
+}
+_TAKEN_BACK["all three"] = (
+    {key: value for flow, _ in _TAKEN_BACK.values() for key, value in flow.items()},
+    {key: value for _, agent in _TAKEN_BACK.values() for key, value in agent.items()},
+)
+_TUNED = FinetunePlan(
+    {"world": 100, "robot": 10}, 5, {"world": 1_500, "robot": 120}, FlowPPOConfig.preset("planar"), spread=_MEDIUM
+)
 #: A fifth of the study's budget, which lifts a robot's policy by some twenty points.
 _QUICK = FlowPPOConfig.preset("planar", scenes=256, minibatch=1_600, budget=200_000, critic_rollouts=1, actor_warmup=40)
 _SMALL = PPOConfig.preset("planar", scenes=64, rollout=16, batch=512)
@@ -159,12 +177,10 @@ PRESETS: dict[str, Plan] = {
             ImitationPlan((40, 200), 1, 6_000, task="stack"),
         ),
         (
-            FinetunePlan(
-                {"world": 100, "robot": 10},
-                5,
-                {"world": 1_500, "robot": 120},
-                FlowPPOConfig.preset("planar"),
-                spread=_MEDIUM,
+            _TUNED,
+            *(
+                replace(_TUNED, variant=name, flow=flow, agent=FlowPPOConfig.preset("planar", **agent))
+                for name, (flow, agent) in _TAKEN_BACK.items()
             ),
         ),
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -123,18 +124,23 @@ def _imitation_cells(part: ImitationPlan) -> list[Cell]:
     ]
 
 
+def _without(variant: str) -> str:
+    return f" ({variant})" if variant else ""
+
+
 def _finetune_cells(part: FinetunePlan) -> list[Cell]:
     return [
         Cell(
             EXPERIMENT,
             {
-                "kind": "finetune",
+                **({"kind": "ablation", "variant": part.variant} if part.variant else {"kind": "finetune"}),
                 **_student_settings(part, arm, demos, part.steps[arm]),
                 "evaluate_every": part.evaluate_every,
                 "agent": part.agent.to_json(),
+                **({"flow": dict(part.flow)} if part.flow else {}),
             },
             (seed,),
-            label=f"{part.task} {arm}, {demos} demonstrations, then PPO, seed {seed}",
+            label=f"{part.task} {arm}, {demos} demonstrations, then PPO{_without(part.variant)}, seed {seed}",
             cost=0.5 * part.agent.budget + 15.0 * part.steps[arm],
         )
         for seed in range(part.seeds)
@@ -186,10 +192,10 @@ def _ppo(cell: Cell, context: Context) -> dict[str, Any]:
 
 
 def _arrived(rows: Sequence[tuple[float, ...]], budget: int) -> bool:
-    """Whether a member is over: enough successes among its last episodes, or out of budget.
+    """Whether a member has finished: enough successes among its last episodes, or out of budget.
 
-    Once it has arrived nothing that comes later changes when it did, so going on would be a waste. It is asked after
-    every rollout, and no rollout ends more than ``_RECENT`` episodes.
+    Later episodes do not change when it arrived, so further training would be a waste. This is checked after every
+    rollout, and no rollout ends more than ``_RECENT`` episodes.
     """
     if len(rows) >= budget:
         return True
@@ -198,7 +204,7 @@ def _arrived(rows: Sequence[tuple[float, ...]], budget: int) -> bool:
 
 
 def _success_curve(seeds: Sequence[int], runs: Sequence[AnyArray], points: int = 200) -> dict[str, AnyArray]:
-    """Moving averages of success at up to so many episodes per seed."""
+    """Moving averages of success at up to ``points`` episodes per seed."""
     parts: dict[str, list[AnyArray]] = {"seed": [], "episode": [], "success": []}
     for seed, run in zip(seeds, runs, strict=True):
         sums = np.concatenate([[0.0], np.cumsum(run.astype(np.float64))])
@@ -218,7 +224,7 @@ def _pipeline(cell: Cell, context: Context) -> dict[str, Any]:
 
     config, (seed,) = cell.config, cell.seeds
     spec, tests = _spec(config, "sparse"), int(config["test_episodes"])
-    shape = flow_config(str(config["policy"]), spec.obs_dim, spec.action_dim)
+    shape = replace(flow_config(str(config["policy"]), spec.obs_dim, spec.action_dim), **config.get("flow", {}))
     env = PlanarChunks(spec, str(config["arm"]), shape.n_obs)
     steps, times = int(config["steps"]), str(config.get("time", "uniform"))  # fine-tuning does not name it
 
@@ -238,7 +244,7 @@ def _pipeline(cell: Cell, context: Context) -> dict[str, Any]:
             lambda policy: evaluate(policy, env, tests),
             seed,
             FlowPPOConfig(**config.get("agent", {})),
-            "always" if config["kind"] == "finetune" else "no",
+            "no" if config["kind"] == "imitation" else "always",
             int(config.get("evaluate_every", 1)),
         ),
     )
@@ -246,6 +252,6 @@ def _pipeline(cell: Cell, context: Context) -> dict[str, Any]:
         return {"rows": [{"seed": seed, "success": found.before / tests, "loss": found.loss}]}
     curve = found.curve(seed)
     curve["success"] = (curve.pop("successes") / tests).astype(np.float32)
-    context.save("finetune", curve)
+    context.save(str(config["kind"]), curve)
     before, after = found.before / tests, found.after / tests
     return {"rows": [{"seed": seed, "before": before, "after": after, "env_steps": int(found.learner.spent)}]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from burnside._types import FloatArray
 from burnside.errors import UnknownName
 from burnside.experiments.arms import read_arms
-from burnside.experiments.ring1d.config import PAPER, RULES
+from burnside.experiments.ring1d.config import PAPER, RULES, VARIANTS
 from burnside.runs import Results
 from burnside.stats import mean_interval
 from burnside.stats.censored import Times
@@ -24,7 +25,9 @@ __all__ = ["PARTS", "by_rule", "growth", "ratios", "returns_by_part", "table", "
 PARTS = 10
 
 
-def times(results: Results, n: int, arm: str, rule: str = "train95", *, budget: int | None = None) -> Times:
+def times(
+    results: Results, n: int, arm: str, rule: str = "train95", *, budget: int | None = None, variant: str = "paper"
+) -> Times:
     """Episodes to convergence of one row of the table, some of them censored at the budget.
 
     Args:
@@ -33,10 +36,11 @@ def times(results: Results, n: int, arm: str, rule: str = "train95", *, budget: 
         arm: how the symmetry is used.
         rule: when a run counts as converged.
         budget: episodes of the runs; default the smallest there is. Runs with different budgets are never mixed.
+        variant: of DQN, see ``config.VARIANTS``.
     """
     if rule not in RULES:
         raise UnknownName("convergence rule", rule, RULES)
-    rows = _of(results, n, arm, budget)
+    rows = _of(results, n, arm, budget, variant)
     return Times(
         tuple(row["seed"] for row in rows),
         np.array([row[rule] for row in rows], dtype=np.float64),
@@ -44,24 +48,29 @@ def times(results: Results, n: int, arm: str, rule: str = "train95", *, budget: 
     )
 
 
-def _of(results: Results, n: int, arm: str, budget: int | None = None) -> list[dict[str, Any]]:
-    rows = [row for row in results.rows if row["n"] == n and row["arm"] == arm]
+def _variant(row: Mapping[str, Any]) -> str:
+    return row.get("variant") or "paper"  # the first runs had none
+
+
+def _of(results: Results, n: int, arm: str, budget: int | None = None, variant: str = "paper") -> list[dict[str, Any]]:
+    rows = [row for row in results.rows if row["n"] == n and row["arm"] == arm and _variant(row) == variant]
     chosen = min((int(row["episodes"]) for row in rows), default=0) if budget is None else budget
     return [row for row in rows if int(row["episodes"]) == chosen]
 
 
-def _settings(results: Results) -> list[tuple[int, str, int]]:
-    """N, arm and budget of the rows of the table."""
-    return sorted({(int(row["n"]), str(row["arm"]), int(row["episodes"])) for row in results.rows})
+def _settings(results: Results) -> list[tuple[int, str, int, str]]:
+    """N, arm, budget and variant of the rows of the table."""
+    found = {(int(row["n"]), str(row["arm"]), int(row["episodes"]), _variant(row)) for row in results.rows}
+    return sorted(found, key=lambda each: (*each[:3], list(VARIANTS).index(each[3])))
 
 
 def _smallest(results: Results) -> dict[tuple[int, str], int]:
     """The smallest budget of every N and arm."""
-    return {(n, arm): budget for n, arm, budget in reversed(_settings(results))}
+    return {(n, arm): budget for n, arm, budget, variant in reversed(_settings(results)) if variant == "paper"}
 
 
 def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
-    """One row per (N, arm, budget): ours with its censoring beside the paper's mean and standard error.
+    """One row per (N, arm, budget, variant): ours with its censoring beside the paper's mean and standard error.
 
     ``steps_…`` is the mean over seeds of the environment steps a run took until it converged, or until its episodes
     were over. Those are steps that were taken, not censored times: where runs are censored, the mean is a lower bound
@@ -75,9 +84,9 @@ def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
     compared, returns = _ratios(results, "train95"), returns_by_part(results)
     rows = _table(results, "train95")
     for row in rows:
-        n, arm, budget = row["n"], row["arm"], row["budget"]
-        row |= ratio_columns(compared.get((n, budget)) if arm == "canonical" else None)
-        row |= _return_columns(returns.get((n, arm, budget)))
+        key = (row["n"], row["arm"], row["budget"], row["variant"])
+        row |= ratio_columns(compared.get((row["n"], row["budget"], row["variant"])) if key[1] == "canonical" else None)
+        row |= _return_columns(returns.get(key))
     return rows
 
 
@@ -89,16 +98,17 @@ def by_rule(folder: Path, allow_missing: bool = False) -> dict[str, list[dict[st
 
 def _table(results: Results, rule: str) -> list[dict[str, Any]]:
     rows = []
-    for n, arm, budget in _settings(results):
-        runs = _of(results, n, arm, budget)
+    for n, arm, budget, variant in _settings(results):
+        runs = _of(results, n, arm, budget, variant)
         steps = mean_interval({row["seed"]: float(row[f"{rule}_steps"]) for row in runs})
         spread = float(np.std([row[f"{rule}_steps"] for row in runs], ddof=1)) if len(runs) > 1 else None
-        paper = PAPER.get((n, arm), (None, None))
+        paper = PAPER.get((n, arm), (None, None)) if variant == "paper" else (None, None)
         rows.append(
             {
                 "n": n,
                 "arm": arm,
-                **times(results, n, arm, rule, budget=budget).summary(budget),
+                "variant": variant,
+                **times(results, n, arm, rule, budget=budget, variant=variant).summary(budget),
                 "steps_mean": steps.value,
                 "steps_se": None if spread is None else spread / len(runs) ** 0.5,
                 "steps_low": steps.low,
@@ -120,22 +130,26 @@ def _return_columns(parts: FloatArray | None) -> dict[str, Any]:
     return dict(zip(keys, (*curves, change.value, change.low, change.high), strict=True))
 
 
-def returns_by_part(results: Results) -> dict[tuple[int, str, int], FloatArray]:
+def returns_by_part(results: Results) -> dict[tuple[int, str, int, str], FloatArray]:
     """Mean training return of every run in each of ten equal parts of its budget, as (seeds × parts).
 
-    By N, arm and budget; runs shorter than ten episodes are left out.
+    By N, arm, budget and variant; runs shorter than ten episodes are left out.
     """
-    if "episodes" not in results.tables:
-        return {}
-    columns = results.table("episodes")
-    found = {}
-    for n, arm, budget in _settings(results):
-        mine = (columns["n"] == n) & (columns["arm"] == arm) & (columns["episodes"] == budget)
-        returns, seeds = columns["returns"][mine].astype(np.float64), columns["seed"][mine]
-        runs = [returns[seeds == seed] for seed in np.unique(seeds)]
-        if runs and min(run.size for run in runs) >= PARTS:
-            found[n, arm, budget] = np.array([[part.mean() for part in np.array_split(run, PARTS)] for run in runs])
-    return found
+    variants = {row["cell"]: _variant(row) for row in results.rows}
+    runs: dict[tuple[int, str, int, str], list[FloatArray]] = {}
+    for name in ("episodes", "curve"):  # every episode of short runs, means of a hundred of long ones
+        if name not in results.tables:
+            continue
+        columns = results.table(name)
+        cells, seeds = columns["cell"], columns["seed"]
+        starts = np.flatnonzero(np.r_[True, (cells[1:] != cells[:-1]) | (seeds[1:] != seeds[:-1])])
+        for start, end in zip(starts, [*starts[1:], len(seeds)], strict=True):
+            key = tuple(columns[column][start] for column in ("n", "arm", "episodes"))
+            returns = columns["returns"][start:end].astype(np.float64)
+            if returns.size >= PARTS:
+                setting = (int(key[0]), str(key[1]), int(key[2]), variants[str(cells[start])])
+                runs.setdefault(setting, []).append(np.array([part.mean() for part in np.array_split(returns, PARTS)]))
+    return {key: np.array(runs[key]) for key in _settings(results) if key in runs}
 
 
 def ratios(results: Results, rule: str = "train95") -> dict[int, Ratio]:
@@ -146,21 +160,24 @@ def ratios(results: Results, rule: str = "train95") -> dict[int, Ratio]:
     0.4 over seeds (sizes that all of them solved), 0.0 on average.
     """
     found: dict[int, Ratio] = {}
-    for (n, _), ratio in _ratios(results, rule).items():
-        found.setdefault(n, ratio)
+    for (n, _, variant), ratio in _ratios(results, rule).items():
+        if variant == "paper":
+            found.setdefault(n, ratio)
     return found
 
 
-def _ratios(results: Results, rule: str) -> dict[tuple[int, int], Ratio]:
-    """By N and budget, both increasing."""
+def _ratios(results: Results, rule: str) -> dict[tuple[int, int, str], Ratio]:
+    """By N, budget and variant, the first two increasing."""
     settings = _settings(results)
-    both = [(n, budget) for n, arm, budget in settings if arm == "baseline"]
+    both = [(n, budget, variant) for n, arm, budget, variant in settings if arm == "baseline"]
+
+    def of(n: int, arm: str, budget: int, variant: str) -> Times:
+        return times(results, n, arm, rule, budget=budget, variant=variant)
+
     return {
-        (n, budget): times_ratio(
-            times(results, n, "baseline", rule, budget=budget), times(results, n, "canonical", rule, budget=budget)
-        )
-        for n, budget in both
-        if (n, "canonical", budget) in settings
+        (n, budget, variant): times_ratio(of(n, "baseline", budget, variant), of(n, "canonical", budget, variant))
+        for n, budget, variant in both
+        if (n, "canonical", budget, variant) in settings
     }
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["PAPER", "PRESETS", "RULES", "Plan", "Rule"]
+__all__ = ["PAPER", "PRESETS", "RULES", "VARIANTS", "Plan", "Rule"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,19 @@ RULES: dict[str, Rule] = {
 }
 
 
+#: What DQN is changed in, one thing at a time, to tell instability from a need of samples: fields of ``DQNConfig``.
+#: ``paper`` is App. C's. There the target network is copied every ten episodes, that is every 1 600 steps where the
+#: baseline fails at N = 40 and about every 250 where it succeeds; ``target-steps`` copies it every 1 000 steps.
+VARIANTS: dict[str, Mapping[str, Any]] = {
+    "paper": {},
+    "huber": {"loss": "huber"},
+    "limit-ends": {"limit_ends": True},
+    "target-steps": {"target_every_steps": 1_000},
+    "double": {"double": True},
+    "slow": {"learning_rate": 2.5e-4},
+}
+
+
 @dataclass(frozen=True)
 class Plan:
     """A preset: sizes, arms, seeds, and episodes per run.
@@ -41,6 +56,8 @@ class Plan:
         augment: sizes that also run the arm ``augment``.
         equivariant: sizes that also run the arm ``equivariant``.
         equivariant_episodes: budget of those runs, whose engine is slow (see ``players``); they converge well within.
+        variants: changes of DQN, by their names in ``VARIANTS``.
+        also: further plans that the preset runs after this one, with other sizes and budgets.
     """
 
     sizes: tuple[int, ...]
@@ -51,17 +68,34 @@ class Plan:
     augment: tuple[int, ...] = ()
     equivariant: tuple[int, ...] = ()
     equivariant_episodes: int = 2_000
+    variants: tuple[str, ...] = ("paper",)
+    also: tuple[Plan, ...] = ()
 
 
 PRESETS: dict[str, Plan] = {
     "smoke": Plan((5,), seeds=2, episodes=150),
-    "laptop": Plan((5, 10, 15), seeds=4, episodes=1_500, augment=(10,), equivariant=(5,), equivariant_episodes=600),
+    # Up to the sizes where the arms part: at N ≤ 15 there is nothing to see.
+    "laptop": Plan(
+        (10, 20, 30, 40),
+        seeds=3,
+        episodes=5_000,
+        block=1,
+        also=(Plan((5,), seeds=2, episodes=600, augment=(5,), equivariant=(5,), equivariant_episodes=600),),
+    ),
     "study": Plan(
         (5, 10, 15, 20, 25, 30, 35, 40, 50),
         seeds=10,
         episodes=10_000,
         augment=(5, 10, 15, 20),
         equivariant=(5, 10),
+        also=(
+            # Does a longer run converge where 10 000 episodes did not? One seed per cell: the longest take half an
+            # hour.
+            Plan((40,), seeds=5, episodes=200_000, block=1),
+            Plan((35,), seeds=5, episodes=50_000, block=1),
+            # Is it the algorithm's instability? Each change alone.
+            Plan((40,), seeds=5, episodes=20_000, block=1, variants=tuple(VARIANTS)),
+        ),
     ),
     "paper": Plan(
         (5, 10, 15, 20, 25, 30, 35, 40, 50),

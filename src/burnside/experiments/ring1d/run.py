@@ -12,29 +12,30 @@ from burnside._types import AnyArray
 from burnside.agents.common.log import EpisodeLog
 from burnside.agents.common.members import Member
 from burnside.agents.common.training import Budget
-from burnside.agents.dqn import DQNConfig, RingDQN
+from burnside.agents.dqn.config import DQNConfig
 from burnside.envs.ring.core import RingSpec
 from burnside.envs.ring.optimal import expected_optimal_return
+from burnside.envs.ring.scenes import RingScenes
 from burnside.errors import UnknownName
 from burnside.experiments.arms import KEY
 from burnside.experiments.loop import run_learners
-from burnside.experiments.ring1d.config import PRESETS, RULES, Plan
+from burnside.experiments.ring1d.config import PRESETS, RULES, VARIANTS, Plan
 from burnside.runs import Cell, Context
 from burnside.stats.censored import Reach, first_reach, first_reach_evaluated
 
 if TYPE_CHECKING:
-    from burnside.agents.dqn import RingDQNTorch
+    from burnside.agents.dqn import GeneralDQN, RingDQN
 
-    RingLearner = RingDQN | RingDQNTorch
-
-__all__ = ["EXPERIMENT", "Ring1D", "make_learner"]
+__all__ = ["EXPERIMENT", "Ring1D"]
 
 EXPERIMENT = "ring1d"
 
 #: Episodes between greedy evaluations, and the boards of each. Part of a cell's name.
 EVALUATE_EVERY, EVALUATION_BOARDS = 100, 50
-#: Training episodes in a moving average.
+#: Training episodes in a moving average, and in a point of the curve of a long run.
 WINDOW = 100
+#: Runs up to this budget keep every episode, longer ones the means of ``WINDOW`` episodes.
+EVERY_EPISODE = 10_000
 #: Consecutive evaluations that must pass, so that one lucky set of boards is not convergence.
 PATIENCE = 3
 
@@ -47,19 +48,21 @@ class Ring1D:
         if preset not in PRESETS:
             raise UnknownName("preset", preset, PRESETS)
         plan = PRESETS[preset]
-        return [cell for n in plan.sizes for arm in _arms(plan, n) for cell in _cells(plan, n, arm)]
+        return [cell for each in (plan, *plan.also) for n in each.sizes for cell in _cells(each, n)]
 
     def run_cell(self, cell: Cell, context: Context) -> Mapping[str, Any]:
         """Train the members of a cell side by side, a hundred episodes at a time."""
+        from burnside.agents.dqn.learner import ring_learner
+
         config = cell.config
-        spec, agent = RingSpec(int(config["n"])), DQNConfig.preset("ring1d")
+        spec, agent = RingSpec(int(config["n"])), DQNConfig.from_json(config["dqn"])
         episodes, every = int(config["episodes"]), int(config["evaluate_every"])
         members = [Member(seed, str(config[KEY])) for seed in cell.seeds]
-        learners = [make_learner(agent, spec, member, context.device) for member in members]
+        learners = [ring_learner(agent, RingScenes(spec), [member], device=context.device) for member in members]
         checks: dict[str, list[float]] = {str(seed): [] for seed in cell.seeds}
         notes: dict[str, Any] = {"checks": checks}
 
-        def evaluate(learner: RingLearner) -> None:
+        def evaluate(learner: RingDQN | GeneralDQN) -> None:
             """Greedy episodes at every hundredth."""
             episode, seed = int(learner.episodes[0]), learner.members[0].seed
             mine = notes["checks"][str(seed)]
@@ -79,7 +82,7 @@ class Ring1D:
                 }
             )
 
-        def advance(learner: RingLearner) -> None:
+        def advance(learner: RingDQN | GeneralDQN) -> None:
             episode = int(learner.episodes[0])
             learner.advance(Budget(episodes=min(episodes, (episode // every + 1) * every)))
 
@@ -88,8 +91,12 @@ class Ring1D:
             notes=notes,
         )  # fmt: skip
         logs = [learner.log() for learner in learners]
-        context.save("episodes", _columns(logs))
-        return {"rows": [_row(spec, log, notes["checks"][str(log.member.seed)], every) for log in logs]}
+        if episodes <= EVERY_EPISODE:
+            context.save("episodes", _columns(logs))
+        else:
+            context.save("curve", _means(logs))
+        variant = {"variant": variant_of(config["dqn"])}
+        return {"rows": [_row(spec, log, notes["checks"][str(log.member.seed)], every) | variant for log in logs]}
 
     def table(self, folder: Path, allow_missing: bool) -> list[dict[str, Any]]:
         """One row per (N, arm); see ``analysis.table``."""
@@ -103,13 +110,17 @@ def _arms(plan: Plan, n: int) -> tuple[str, ...]:
     return (*plan.arms, *extra)
 
 
-def _cells(plan: Plan, n: int, arm: str) -> list[Cell]:
+def _cells(plan: Plan, n: int) -> list[Cell]:
+    return [cell for arm in _arms(plan, n) for variant in plan.variants for cell in _blocks(plan, n, arm, variant)]
+
+
+def _blocks(plan: Plan, n: int, arm: str, variant: str) -> list[Cell]:
     episodes = plan.equivariant_episodes if arm == "equivariant" else plan.episodes
-    config = {
+    config: dict[str, Any] = {
         "n": n,
         KEY: arm,
         "episodes": episodes,
-        "dqn": DQNConfig.preset("ring1d").to_json(),
+        "dqn": DQNConfig.preset("ring1d", **VARIANTS[variant]).to_json(),
         "evaluate_every": EVALUATE_EVERY,
         "evaluation_boards": EVALUATION_BOARDS,
     }
@@ -118,20 +129,10 @@ def _cells(plan: Plan, n: int, arm: str) -> list[Cell]:
     cost = episodes * (n / 2 if arm == "canonical" or n < 25 else 3 * n) * plan.block
     if arm == "equivariant":
         cost *= 50  # another engine
+    title = f"N={n} {arm}" + ("" if variant == "paper" else f" {variant}")
     return [
-        Cell(EXPERIMENT, config, seeds, label=f"N={n} {arm} seeds {seeds[0]}–{seeds[-1]}", cost=cost)
-        for seeds in blocks
+        Cell(EXPERIMENT, config, seeds, label=f"{title} seeds {seeds[0]}–{seeds[-1]}", cost=cost) for seeds in blocks
     ]
-
-
-def make_learner(config: DQNConfig, spec: RingSpec, member: Member, device: str = "cpu") -> RingLearner:
-    """The learner of an arm: compiled, or in torch where the network is equivariant."""
-    if member.arm != "equivariant":
-        return RingDQN(config, spec, member)
-    from burnside.agents.common.devices import choose_device
-    from burnside.agents.dqn import RingDQNTorch
-
-    return RingDQNTorch(config, spec, [member], device=choose_device(device))
 
 
 def _columns(logs: Sequence[EpisodeLog]) -> dict[str, AnyArray]:
@@ -141,6 +142,33 @@ def _columns(logs: Sequence[EpisodeLog]) -> dict[str, AnyArray]:
         "returns": np.concatenate([np.rint(log.returns).astype(np.int16) for log in logs]),
         "lengths": np.concatenate([log.lengths.astype(np.int16) for log in logs]),
     }
+
+
+def _means(logs: Sequence[EpisodeLog]) -> dict[str, AnyArray]:
+    """Mean return, length and share of solved boards of every ``WINDOW`` training episodes."""
+    points = [log.episodes // WINDOW for log in logs]
+
+    def means(name: str) -> AnyArray:
+        values = [getattr(log, name)[: k * WINDOW].reshape(k, WINDOW) for log, k in zip(logs, points, strict=True)]
+        return np.concatenate([each.mean(axis=1) for each in values]).astype(np.float32)
+
+    return {
+        "seed": np.concatenate([np.full(k, log.member.seed, np.int32) for log, k in zip(logs, points, strict=True)]),
+        "episode": np.concatenate([WINDOW * np.arange(1, k + 1, dtype=np.int32) for k in points]),
+        "returns": means("returns"),
+        "lengths": means("lengths"),
+        "success": means("success"),
+    }
+
+
+def variant_of(settings: Mapping[str, Any]) -> str:
+    """The variant a cell plays, from its settings of DQN.
+
+    >>> variant_of(DQNConfig.preset("ring1d", loss="huber").to_json())
+    'huber'
+    """
+    found = DQNConfig.from_json(settings)
+    return next(name for name, changes in VARIANTS.items() if DQNConfig.preset("ring1d", **changes) == found)
 
 
 def _row(spec: RingSpec, log: EpisodeLog, checks: Sequence[float], every: int) -> dict[str, Any]:

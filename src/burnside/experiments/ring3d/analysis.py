@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,11 +13,11 @@ import numpy as np
 
 from burnside._types import FloatArray, IntArray
 from burnside.envs.ring.core import RingSpec
-from burnside.envs.ring.games import play, random_play
 from burnside.envs.ring.optimal import expected_optimal_return
 from burnside.errors import UnknownName
 from burnside.experiments.arms import read_arms
 from burnside.experiments.ring3d.config import ALGORITHMS, PAPER, Setting
+from burnside.experiments.ring3d.walks import constant_play, random_play
 from burnside.runs import Results
 from burnside.stats import mean_interval
 from burnside.stats.intervals import mean_band
@@ -37,49 +38,59 @@ COLUMNS = (
 )
 
 
-def settings(results: Results) -> list[Setting]:
-    """The rows of the table, DQN first, the paper's encoder first."""
-    found = {Setting(str(r["algorithm"]), str(r["arm"]), str(r["encoder"])) for r in results.rows}
-    return sorted(found, key=lambda s: (ALGORITHMS.index(s.algorithm), s.encoder != "pool", s.arm))
+def settings(results: Results) -> list[tuple[Setting, int]]:
+    """The rows of the table with their budgets in episodes: DQN first, the paper's encoder first, short runs first."""
+    found = {(_setting(row), int(row["episodes"])) for row in results.rows}
+    return sorted(found, key=lambda s: (ALGORITHMS.index(s[0].algorithm), s[0].encoder != "pool", s[1], s[0].arm))
 
 
-def _rows(results: Results, setting: Setting) -> list[dict[str, Any]]:
-    key = (setting.algorithm, setting.arm, setting.encoder)
-    return [row for row in results.rows if (row["algorithm"], row["arm"], row["encoder"]) == key]
+def _setting(row: Mapping[str, Any]) -> Setting:
+    return Setting(str(row["algorithm"]), str(row["arm"]), str(row["encoder"]))
 
 
-def final(results: Results, setting: Setting, score: str = "greedy") -> dict[int, float]:
-    """The final return of every seed, by one of the readings ``SCORES``."""
+def _rows(results: Results, setting: Setting, episodes: int | None = None) -> list[dict[str, Any]]:
+    rows = [row for row in results.rows if _setting(row) == setting]
+    budget = min((int(row["episodes"]) for row in rows), default=0) if episodes is None else episodes
+    return [row for row in rows if int(row["episodes"]) == budget]
+
+
+def final(results: Results, setting: Setting, score: str = "greedy", episodes: int | None = None) -> dict[int, float]:
+    """The final return of every seed, by one of the readings ``SCORES``.
+
+    Runs with different budgets are never mixed: ``episodes`` says which, by default the shortest.
+    """
     if score not in SCORES:
         raise UnknownName("final return", score, SCORES)
-    return {int(row["seed"]): float(row[f"{score}_return"]) for row in _rows(results, setting)}
+    return {int(row["seed"]): float(row[f"{score}_return"]) for row in _rows(results, setting, episodes)}
 
 
 def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
-    """One row per setting with the paper's number beside it, then the policies that learned nothing; keys ``COLUMNS``.
+    """One row per setting and budget beside the paper's number, then the policies that learned nothing.
+
+    The keys are ``COLUMNS``.
 
     ``…_mean``, ``…_se``, ``…_low`` and ``…_high`` are over seeds (Student's 95 %). ``solved``, ``cells`` and ``mines``
     describe greedy play: share of boards on which the goal was entered, different cells entered per episode, mines per
     step.
     """
     results = read_arms(folder, allow_missing=allow_missing)
-    out = [_summary(results, setting) for setting in settings(results)]
+    out = [_summary(results, setting, episodes) for setting, episodes in settings(results)]
     sizes = sorted({int(row["n"]) for row in results.rows})
     return out + [row for n in sizes for row in references(n)]
 
 
-def _summary(results: Results, setting: Setting) -> dict[str, Any]:
-    rows = _rows(results, setting)
+def _summary(results: Results, setting: Setting, episodes: int) -> dict[str, Any]:
+    rows = _rows(results, setting, episodes)
     row = _row(
         algorithm=setting.algorithm,
         arm=setting.arm,
         encoder=setting.encoder,
         seeds=len(rows),
-        episodes=max(int(r["episodes"]) for r in rows),
+        episodes=episodes,
         updates=float(np.mean([r["total_updates"] for r in rows])),
     )
     for score in SCORES:
-        values = final(results, setting, score)
+        values = final(results, setting, score, episodes)
         interval = mean_interval(values)
         spread = float(np.std(list(values.values()), ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
         row |= {f"{score}_mean": interval.value, f"{score}_se": spread}
@@ -106,11 +117,11 @@ def _references(n: int) -> tuple[dict[str, Any], ...]:
     last = spec.n_actions - 1
     found = {
         "uniform random": random_play(spec, _BOARDS),
-        "one move for ever": play(spec, "baseline", lambda _: lambda pos, t: np.full(len(pos), last), _BOARDS),
+        "one move for ever": constant_play(spec, (last,), _BOARDS),
     }
     rows: list[dict[str, Any]] = []
-    for name, episodes in found.items():
-        summary = episodes.summary()
+    for name, (episodes, walk) in found.items():
+        summary = walk.summary(episodes)
         score = "sampled_mean" if name == "uniform random" else "greedy_mean"
         # over boards, not seeds: these policies have none
         error = float(episodes.returns.std(ddof=1) / math.sqrt(_BOARDS))
@@ -125,7 +136,7 @@ def _row(**known: Any) -> dict[str, Any]:
 
 
 def circling(cells: int, n: int = 5, p_mine: float = 0.7, end_reward: float = 20.0, limit: int = 100) -> float:
-    """Expected return of a policy that ignores the board and runs in a circle of so many cells, the start among them.
+    """Expected return of a policy that ignores the board and runs in a circle of ``cells`` cells, including the start.
 
     The goal is on the circle with probability ``cells / n³``, and then entered at a step uniform in 1 … cells;
     otherwise every step costs p, to the time limit.
@@ -143,12 +154,14 @@ class Curve:
 
     Attributes:
         setting: whose.
+        budget: episodes of the runs.
         seeds: how many.
         episode: where the points are.
         mean, low, high: of the training return over seeds, Student's 95 % (NaN for a single seed).
     """
 
     setting: Setting
+    budget: int
     seeds: int
     episode: IntArray
     mean: FloatArray
@@ -157,19 +170,18 @@ class Curve:
 
 
 def curves(results: Results, *, window: int = 100, points: int = 200) -> list[Curve]:
-    """Moving averages of the training return, one curve per setting; the first points average fewer episodes."""
+    """Moving averages of the training return by setting and budget; the first points average fewer episodes."""
     columns = results.table("episodes")
     out = []
-    for setting in settings(results):
-        key = (setting.algorithm, setting.arm, setting.encoder)
-        mine = np.logical_and.reduce(
-            [columns[name] == value for name, value in zip(("algorithm", "arm", "encoder"), key, strict=True)]
-        )
+    for setting, budget in settings(results):
+        key = (setting.algorithm, setting.arm, setting.encoder, budget)
+        names = ("algorithm", "arm", "encoder", "episodes")
+        mine = np.logical_and.reduce([columns[name] == value for name, value in zip(names, key, strict=True)])
         runs = [columns["returns"][mine & (columns["seed"] == s)] for s in np.unique(columns["seed"][mine])]
         length = min(len(run) for run in runs)
         at = np.unique(np.linspace(1, length, min(points, length)).astype(np.int64))
         means = np.stack([_moving(run[:length].astype(np.float64), window)[at - 1] for run in runs])
-        out.append(Curve(setting, len(runs), at, *mean_band(means)))
+        out.append(Curve(setting, budget, len(runs), at, *mean_band(means)))
     return out
 
 

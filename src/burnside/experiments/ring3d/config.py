@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -61,6 +61,7 @@ class Plan:
         settings: what is compared.
         block: seeds that share a cell.
         n: cells along an axis.
+        also: further plans that the preset runs after this one, with other settings and budgets.
     """
 
     seeds: int
@@ -71,6 +72,15 @@ class Plan:
     settings: tuple[Setting, ...] = SETTINGS
     block: int = 1
     n: int = 5
+    also: tuple[Plan, ...] = ()
+
+
+_STUDY = {"dqn": Budget(400, {"batch": 32, "update_every": 4, "epsilon_decay": 0.985}), "ppo": Budget(300)}
+
+
+def _pool(algorithm: str, *arms: str) -> tuple[Setting, ...]:
+    """The paper's encoder, with both arms or those named."""
+    return tuple(Setting(algorithm, arm, "pool") for arm in arms or ("baseline", "canonical"))
 
 
 #: Differences of a preset from App. C are the ``changes`` of its budgets; ``paper`` has none.
@@ -96,12 +106,23 @@ PRESETS: dict[str, Plan] = {
     ),
     "study": Plan(
         5,
-        {
-            "dqn": Budget(400, {"batch": 32, "update_every": 4, "epsilon_decay": 0.985}),
-            "ppo": Budget(300),
-        },
+        _STUDY,
         evaluate_every=25,
         settings=tuple(s for s in SETTINGS if (s.encoder, s.arm) != ("flatten", "canonical")),
+        also=(
+            # The encoder as a control of both arms.
+            Plan(5, _STUDY, evaluate_every=25, settings=(Setting("dqn", "canonical", "flatten"),)),
+            # PPO to the letter, all its 50 000 episodes: a bit more than a core-hour a run.
+            Plan(2, {"ppo": Budget(50_000)}, evaluate_every=500, settings=_pool("ppo")),
+            # DQN to the letter as far as an hour of one core goes, and a long baseline at the study's settings.
+            Plan(1, {"dqn": Budget(10_000)}, evaluate_every=100, settings=_pool("dqn", "canonical")),
+            Plan(
+                1,
+                {"dqn": replace(_STUDY["dqn"], episodes=5_000)},
+                evaluate_every=100,
+                settings=_pool("dqn", "baseline"),
+            ),
+        ),
     ),
     "paper": Plan(10, {"dqn": Budget(50_000), "ppo": Budget(50_000)}, evaluate_every=500, block=10),
 }

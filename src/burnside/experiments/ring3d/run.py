@@ -12,17 +12,19 @@ from burnside._types import AnyArray, IntArray
 from burnside.agents.common.members import Member
 from burnside.agents.common.training import Budget
 from burnside.envs.ring.core import RingSpec
+from burnside.envs.ring.scenes import RingScenes
 from burnside.errors import UnknownName
 from burnside.experiments.arms import KEY
 from burnside.experiments.loop import run_learners
 from burnside.experiments.ring3d.config import PRESETS, Plan, Setting, agent
+from burnside.experiments.ring3d.walks import Walk
 from burnside.runs import Cell, Context
 
 if TYPE_CHECKING:
-    from burnside.agents.dqn import RingDQNTorch
-    from burnside.agents.ppo import RingPPO
+    from burnside.agents.dqn import GeneralDQN
+    from burnside.agents.ppo import GeneralPPO
 
-    RingLearner = RingDQNTorch | RingPPO
+    RingLearner = GeneralDQN | GeneralPPO
 
 __all__ = ["EXPERIMENT", "Ring3D", "make_learners"]
 
@@ -42,7 +44,7 @@ class Ring3D:
         if preset not in PRESETS:
             raise UnknownName("preset", preset, PRESETS)
         plan = PRESETS[preset]
-        return [cell for setting in plan.settings for cell in _cells(plan, setting)]
+        return [cell for each in (plan, *plan.also) for setting in each.settings for cell in _cells(each, setting)]
 
     def run_cell(self, cell: Cell, context: Context) -> Mapping[str, Any]:
         """Train the members of a cell, evaluating them on held-out boards on the way."""
@@ -60,7 +62,7 @@ class Ring3D:
             for m, count in enumerate(_episodes(learner, budget)):
                 mine = notes["checks"][str(learner.members[m].seed)]
                 if count // every > (mine[-1][0] if mine else 0) // every:
-                    mine.append(_check(learner, m, budget, boards))
+                    mine.append(_check(learner, m, spec, budget, boards))
                     context.log(_charts(learner.members[m].seed, mine[-1]))
 
         run_learners(
@@ -77,7 +79,7 @@ class Ring3D:
         context.save("episodes", _history(learners, budget))
         final = int(config["final_boards"])
         members_of = [(each, m) for each in learners for m in range(len(each.members))]
-        rows = [_row(each, m, budget, final, checks[str(each.members[m].seed)]) for each, m in members_of]
+        rows = [_row(each, m, spec, budget, final, checks[str(each.members[m].seed)]) for each, m in members_of]
         return {"rows": rows}
 
     def table(self, folder: Path, allow_missing: bool) -> list[dict[str, Any]]:
@@ -113,16 +115,17 @@ def make_learners(
     algorithm: str, agent: Mapping[str, Any], spec: RingSpec, members: Sequence[Member], device: str
 ) -> list[RingLearner]:
     """The learners of a cell: one per seed on a CPU, where the encoder then sees each board once; all on a GPU."""
-    from burnside.agents.common.devices import choose_device
-    from burnside.agents.dqn import DQNConfig, RingDQNTorch
-    from burnside.agents.ppo import RingPPO, RingPPOConfig
+    from burnside.agents.dqn import DQNConfig
+    from burnside.agents.dqn import learner as dqn
+    from burnside.agents.ppo import RingPPOConfig
+    from burnside.agents.ppo import learner as ppo
 
-    size, where = 1 if device == "cpu" else len(members), choose_device(device)
+    size, env = 1 if device == "cpu" else len(members), RingScenes(spec)
     groups = [members[i : i + size] for i in range(0, len(members), size)]
     if algorithm == "dqn":
-        return [RingDQNTorch(DQNConfig(**agent), spec, group, device=where) for group in groups]
+        return [dqn.torch_learner(DQNConfig(**agent), env, group, device=device) for group in groups]
     if algorithm == "ppo":
-        return [RingPPO(RingPPOConfig(**agent), spec, group, device=where) for group in groups]
+        return [ppo.torch_learner(RingPPOConfig(**agent), env, group, device=device) for group in groups]
     raise UnknownName("algorithm", algorithm, ("dqn", "ppo"))
 
 
@@ -131,9 +134,15 @@ def _episodes(learner: RingLearner, budget: int) -> IntArray:
     return np.minimum(learner.episodes, budget)
 
 
-def _check(learner: RingLearner, m: int, budget: int, boards: int) -> list[float]:
+def _play(learner: RingLearner, m: int, spec: RingSpec, boards: int, greedy: bool) -> dict[str, float]:
+    """What a member does on held-out boards, in means."""
+    walk = Walk(spec, boards)
+    return walk.summary(learner.evaluate(boards, m=m, greedy=greedy, watch=walk))
+
+
+def _check(learner: RingLearner, m: int, spec: RingSpec, budget: int, boards: int) -> list[float]:
     """A point of the learning curve, columns ``_CHECK``."""
-    greedy, sampled = (learner.evaluate(boards, m=m, greedy=greedy).summary() for greedy in (True, False))
+    greedy, sampled = (_play(learner, m, spec, boards, greedy) for greedy in (True, False))
     returns = learner.log(m, budget).returns
     return [
         float(len(returns)),
@@ -175,7 +184,9 @@ def _history(learners: Sequence[RingLearner], budget: int) -> dict[str, AnyArray
     }
 
 
-def _row(learner: RingLearner, m: int, budget: int, boards: int, checks: Sequence[Sequence[float]]) -> dict[str, Any]:
+def _row(
+    learner: RingLearner, m: int, spec: RingSpec, budget: int, boards: int, checks: Sequence[Sequence[float]]
+) -> dict[str, Any]:
     """The final policy of a member, and the mean of its last evaluations: greedy play swings from one to the next."""
     log = learner.log(m, budget)
     row: dict[str, Any] = {
@@ -186,6 +197,5 @@ def _row(learner: RingLearner, m: int, budget: int, boards: int, checks: Sequenc
         "late_return": float(np.mean([check[_CHECK.index("greedy")] for check in checks[-LATE:]])) if checks else None,
     }
     for name, greedy in (("greedy", True), ("sampled", False)):
-        found = learner.evaluate(boards, m=m, greedy=greedy).summary()
-        row |= {f"{name}_{key}": value for key, value in found.items()}
+        row |= {f"{name}_{key}": value for key, value in _play(learner, m, spec, boards, greedy).items()}
     return row

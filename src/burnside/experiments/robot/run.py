@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from burnside.envs.manipulation.tasks import find_task
 from burnside.errors import UnknownName
-from burnside.experiments.robot.config import PRESETS, Recipe, recipe
+from burnside.experiments.robot.config import LATER, PRESETS, Recipe, part_recipe
 from burnside.runs import Cell, Context
 
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ __all__ = ["EXPERIMENT", "POLICY", "OneRun", "Robot"]
 EXPERIMENT = "robot"
 #: Where a cell of :class:`OneRun` keeps its policy, in its folder.
 POLICY = "own-policy.safetensors"
+#: Training episodes at either end of a run that are compared.
+GO_EPISODES = 1_000
+#: Processor time of a control step of 2 ms physics.
+_SECONDS_PER_STEP = 0.0025
 
 
 class Robot:
@@ -39,13 +44,12 @@ class Robot:
         if preset not in PRESETS:
             raise UnknownName("preset", preset, PRESETS)
         return [
-            _cell(recipe(preset, part.task, arm, observation=part.observation, demos=demos, budget=part.budget), seed,
-                  part.finetune)
+            _cell(part_recipe(preset, part, arm, demos), seed, part.finetune, kind=part.kind)
             for part in PRESETS[preset]
             for seed in range(part.first, part.first + part.seeds)
             for demos in part.demos
             for arm in part.arms
-        ]  # fmt: skip
+        ]
 
     def run_cell(self, cell: Cell, context: Context) -> Mapping[str, Any]:
         """Run one cell."""
@@ -65,20 +69,25 @@ class Robot:
             scene = nvidia_scene(found.task)
         with ManipulationChunks(
             found.task,
-            found.arm,
+            found.frame,
             found.policy.n_obs,
             observation="cloud" if found.cloud else "state",
             points=max(1, found.policy.points),
             workers=self.workers,
             scene=scene,
             source=source,
+            spread=(found.shift, found.turn),
+            features=found.features,
+            substeps=found.substeps,
+            pays=found.pays,
+            clock=found.policy.value_time,
         ) as env:
             run = Pipeline(
                 self.start or (lambda: student(found, env, seed, demos=self.demos, device=context.device)),
                 int(found.imitation["steps"]),
                 found.policy,
                 env,
-                lambda policy: evaluate(policy, env, scenes=evaluation_scenes(found.scenes)),
+                lambda policy: evaluate(policy, env, scenes=evaluation_scenes(found.scenes, found.test_from)),
                 seed,
                 found.agent,
                 str(cell.config["finetune"]),
@@ -87,7 +96,8 @@ class Robot:
             )
             trained = run_pipeline(context, run)
         self.keep(trained.policy, context)
-        return {"rows": [_row(context, run, trained, found.scenes)]}
+        later = {key: getattr(found, key) for key in LATER} if "setting" in cell.config else {}
+        return {"rows": [later | _row(context, run, trained, found.scenes)]}
 
     def keep(self, policy: FlowPolicy, context: Context) -> None:
         """Keep the policy of a cell; the cells of a sweep keep none."""
@@ -130,22 +140,30 @@ class OneRun(Robot):
         save_policy(policy, context.folder / POLICY)
 
 
-def _cell(found: Recipe, seed: int, finetune: str, more: Mapping[str, Any] | None = None) -> Cell:
+def _cell(
+    found: Recipe, seed: int, finetune: str, more: Mapping[str, Any] | None = None, kind: str = "pipeline"
+) -> Cell:
     tuned = finetune != "no"
     seen = {"state": "", "cloud": ", clouds", "tokens": ", tokens"}[found.observation]
-    then = ", then PPO" if tuned else ""
+    then = f", then PPO {found.variant}".rstrip() if tuned else ""
+    placed = f", cell ± {found.shift:g} m {found.turn:g}°" if found.shift or found.turn else ""
+    state = "" if found.features == "poses" else f", {found.features}{' and mishaps' if found.mishaps else ''}"
+    speed = _SECONDS_PER_STEP * (0.4 if found.substeps != 25 else 1.0)
+    test = speed * found.scenes * find_task(found.task).limit
     return Cell(
         EXPERIMENT,
-        {"kind": "pipeline", "finetune": finetune, **found.to_json(), **(more or {})},
+        {"kind": kind, "finetune": finetune, **found.to_json(), **(more or {})},
         (seed,),
-        label=f"{found.task} {found.arm}, {found.demos} demonstrations{then}{seen}, seed {seed}",
-        cost=0.03 * found.imitation["steps"] + 1.0 * found.scenes + tuned * 0.0035 * found.agent.budget,
+        label=f"{found.task} {found.arm}, {found.demos} demonstrations{state}{placed}{then}{seen}, seed {seed}",
+        cost=(0.01 if found.policy.width <= 256 else 0.03) * found.imitation["steps"]
+        + test
+        + tuned * 1.4 * speed * found.agent.budget,
     )
 
 
 def _row(context: Context, run: Pipeline, trained: Trained, scenes: int) -> dict[str, Any]:
     """The row of a cell; the tests and the training episodes of fine-tuning are tables of their own."""
-    from burnside.experiments.imitate_finetune import gate_says, training_curve
+    from burnside.experiments.imitate_finetune import gate_says, rollout_table, training_curve
 
     row: dict[str, Any] = {"seed": run.seed, "scenes": scenes, "successes": trained.before, "loss": trained.loss}
     row |= {"gate": gate_says(trained.before / scenes) is None, "after": None, "env_steps": None, "training": None}
@@ -155,7 +173,13 @@ def _row(context: Context, run: Pipeline, trained: Trained, scenes: int) -> dict
     ended = trained.learner.recorder.rows[0]
     training = training_curve(ended)
     context.save("training", {"seed": np.full(len(training["success"]), run.seed, dtype=np.int32), **training})
+    rollouts = rollout_table(trained.learner)
+    context.save("rollouts", {"seed": np.full(len(rollouts["success"]), run.seed, dtype=np.int32), **rollouts})
     last = ended[-len(ended) // 4 :] if ended else []
     row |= {"after": trained.after, "env_steps": int(trained.learner.spent)}
     row["training"] = float(np.mean([episode[2] for episode in last])) if last else None
+    ends = min(GO_EPISODES, len(ended) // 2)  # the pilot's question: do the last episodes beat the first?
+    if ends:
+        row |= {"ends": ends, "training_first": float(np.mean([episode[2] for episode in ended[:ends]]))}
+        row["training_last"] = float(np.mean([episode[2] for episode in ended[-ends:]]))
     return row

@@ -3,7 +3,8 @@
 A frame is a pose F in the world; seen from it, ``x`` is ``F⁻¹·x``. Frames:
 
 - ``world``: as given, the control arm;
-- ``base``: a fixed pose, so a constant change of coordinates, which a learner should not care about;
+- ``base``: a fixed pose, so a constant change of coordinates, which a learner should not care about; or the pose that
+  an observation holds, where the base is another one in every episode;
 - ``robot`` (for arms also called ``gripper``): the pose of the robot in the *latest* observation. All observations of
   a history and all actions of a chunk share it, so that the motions between them stay what they are. This is a
   canonical form: everything on an orbit of SE(d) looks the same;
@@ -49,7 +50,8 @@ class FrameForm:
         position: the part that is the place of the robot, a point.
         orientation: the part that is its orientation, a heading (plane) or a rot6d (space).
         state: the key of the array with these two parts, where the observation is a dictionary.
-        base: pose of the base in the world, ``(d+1, d+1)``; default the world itself.
+        base: pose of the base in the world, ``(d+1, d+1)``, or the names of the two parts of an observation that are
+            its place and its orientation; default the world itself.
 
     >>> push = Layout((("robot", "point"), ("heading", "heading"), ("puck", "point")))
     >>> form = FrameForm(push, Layout((("velocity", "vector"), ("turn", "scalar"))), "robot")
@@ -84,7 +86,10 @@ class FrameForm:
                 f"the frame needs a point and a heading or rot6d, got {self.position!r} "
                 f"({kinds[self.position]}) and {self.orientation!r} ({kinds[self.orientation]})"
             )
-        if self.base is not None and not (np.shape(self.base) == (self.d + 1, self.d + 1) and is_motion(self.base)):
+        if self._seen_base is not None:
+            if [kinds.get(name) for name in self._seen_base] not in (["point", "heading"], ["point", "rot6d"]):
+                raise InvalidParameter(f"the base {self.base} must name a point and a heading or rot6d")
+        elif self.base is not None and not (np.shape(self.base) == (self.d + 1, self.d + 1) and is_motion(self.base)):
             raise InvalidParameter(f"base must be one rigid motion, a {self.d + 1}×{self.d + 1} matrix")
 
     @property
@@ -94,6 +99,12 @@ class FrameForm:
         if self.state not in self.observation:
             raise UnknownName("array of the observation", self.state, self.observation)
         return self.observation[self.state]
+
+    @property
+    def _seen_base(self) -> tuple[str, str] | None:
+        """The parts of an observation that are the pose of the base, if it is seen."""
+        named = isinstance(self.base, tuple) and len(self.base) == 2 and all(isinstance(n, str) for n in self.base)
+        return self.base if named else None
 
     @property
     def d(self) -> int:
@@ -108,7 +119,7 @@ class FrameForm:
         """The frame F of single observations, as motions ``(…, d+1, d+1)`` (frame to world)."""
         seen = self._pose_array(x)
         xp, lead = namespace(seen), tuple(seen.shape[:-1])
-        if self.frame in ("world", "base"):
+        if self.frame == "world" or (self.frame == "base" and self._seen_base is None):
             fixed = identity(self.d) if self.base is None or self.frame == "world" else np.asarray(self.base)
             return as_like(np.broadcast_to(fixed, (*lead, self.d + 1, self.d + 1)), seen)
         layout = self._pose_layout
@@ -118,9 +129,10 @@ class FrameForm:
             )
         if xp is np:
             seen = seen.astype(np.float64)  # the frame is exact to rounding, whatever the observation is stored in
-        place, look = seen[..., layout.slice(self.position)], seen[..., layout.slice(self.orientation)]
+        names = (self._seen_base if self.frame == "base" else None) or (self.position, self.orientation)
+        place, look = (seen[..., layout.slice(name)] for name in names)
         if self.frame in _UPRIGHT:
-            return self._upright_pose(place, look)
+            return self._upright_pose(place, look, self._base_place(seen))
         if self.frame == "relative":
             turn = as_like(np.broadcast_to(np.eye(self.d), (*lead, self.d, self.d)), seen)
         elif self.d == 2:
@@ -131,11 +143,16 @@ class FrameForm:
             turn = rot6d_to_matrix(look)
         return rigid(turn, place)
 
-    def _upright_pose(self, place: Any, look: Any) -> Any:
+    def _base_place(self, seen: Any) -> Any:
+        """Where the base is."""
+        if self._seen_base is not None:
+            return seen[..., self._pose_layout.slice(self._seen_base[0])]
+        return as_like(np.zeros(self.d) if self.base is None else np.asarray(self.base)[: self.d, self.d], seen)
+
+    def _upright_pose(self, place: Any, look: Any, base: Any) -> Any:
         """The frames that keep the vertical: their z axis is the world's, their origin is on the ground."""
         xp = namespace(place)
         if self.frame == "azimuth":
-            base = as_like(np.zeros(3) if self.base is None else np.asarray(self.base)[:3, 3], place)
             origin, ahead = base + xp.zeros_like(place), (place - base)[..., :2]
         else:
             origin, ahead = place, rot6d_to_matrix(look)[..., :2, 0]  # where the x axis of the robot points

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from burnside.errors import InvalidParameter, UnknownName
@@ -16,7 +16,7 @@ from burnside.mdp.zoo.grids import grid, hypercube, torus
 from burnside.mdp.zoo.rings import ring, ring_game, slip_ring
 from burnside.mdp.zoo.small import bandit, fig2
 
-__all__ = ["MODELS", "describe", "make", "names"]
+__all__ = ["MODELS", "check_parameters", "describe", "make", "names"]
 
 
 def _ring_any(n: int = 5, d: int = 1, **rest: Any) -> TabularMDP | GraphMDP:
@@ -66,7 +66,12 @@ def make(name: str, **parameters: Any) -> TabularMDP | GraphMDP:
     """
     if name not in MODELS:
         raise UnknownName("model", name, MODELS)
-    accepted = _parameters(name)
+    check_parameters(name, _parameters(name), parameters)
+    return MODELS[name](**parameters)
+
+
+def check_parameters(name: str, accepted: Mapping[str, Any], parameters: Mapping[str, Any]) -> None:
+    """Raise unless every parameter is one of the accepted ones, which are given with their types."""
     for key, value in parameters.items():
         if key not in accepted:
             raise InvalidParameter(
@@ -74,7 +79,6 @@ def make(name: str, **parameters: Any) -> TabularMDP | GraphMDP:
             )
         if not _fits(value, accepted[key]):
             raise InvalidParameter(f"the parameter {key!r} of {name!r} must be {_words(accepted[key])}, got {value!r}")
-    return MODELS[name](**parameters)
 
 
 def _parameters(name: str) -> dict[str, Any]:

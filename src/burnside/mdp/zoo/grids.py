@@ -63,6 +63,7 @@ def grid(n: int = 5, *, horizon: int | None = None, slip: float = 0.2) -> Tabula
         horizon if horizon is not None else 2 * n - 2,
         name=f"grid(n={n})",
         state_names=lambda s: f"({s // n},{s % n})",
+        positions=cells[:, ::-1],
         action_names=_STEP_NAMES,
         symmetries={"D4": partial(_grid_symmetry, n=n)},
     )

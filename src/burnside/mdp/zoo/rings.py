@@ -13,6 +13,7 @@ from burnside._resources import needs_memory
 from burnside._types import AnyArray, IntArray
 from burnside.errors import InvalidParameter, ModelTooLarge
 from burnside.mdp._checks import needs_room
+from burnside.mdp.cells import circle
 from burnside.mdp.graph import GraphMDP
 from burnside.mdp.symmetry import Symmetry
 from burnside.mdp.tabular import TabularMDP
@@ -78,6 +79,7 @@ def ring(
         4 * n if horizon is None else horizon,
         name=f"ring(n={n})",
         state_names=partial(_ring_name, n),
+        cells=lambda s: circle(n, *_ring_state(n, s)),
         action_names=[f"{m:+d}" for m in MOVES],
         symmetries={
             "Z": partial(_ring_symmetry, n=n, cells=_rotation(n)[None], name=f"Z{n}", order=n),
@@ -96,11 +98,16 @@ def _ring_states(n: int) -> tuple[IntArray, IntArray, IntArray]:
     return index // boards // n, index // boards % n, index % boards
 
 
-def _ring_name(n: int, s: int) -> str:
+def _ring_state(n: int, s: int) -> tuple[int, int, list[int]]:
+    """The cells of the goal, of the agent and of the mines in state ``s``."""
     boards = 2 ** (n - 1)
     goal, agent, bits = s // boards // n, s // boards % n, s % boards
-    cells = sorted((goal + 1 + k) % n for k in range(n - 1) if bits >> k & 1)
-    return f"goal {goal}, agent {agent}, mines {{{','.join(map(str, cells))}}}"
+    return goal, agent, sorted((goal + 1 + k) % n for k in range(n - 1) if bits >> k & 1)
+
+
+def _ring_name(n: int, s: int) -> str:
+    goal, agent, mines = _ring_state(n, s)
+    return f"goal {goal}, agent {agent}, mines {{{','.join(map(str, mines))}}}"
 
 
 def _bits(values: IntArray) -> IntArray:
@@ -262,6 +269,7 @@ def slip_ring(n: int = 10, *, horizon: int | None = None, slip: float = 0.2, goa
         horizon if horizon is not None else 6 + 2 * -(-n // 5),
         name=f"slip-ring(n={n})" if goal == "uniform" else f"slip-ring(n={n}, goal=fixed)",
         state_names=lambda s: f"goal {s // n}, agent {s % n}",
+        cells=lambda s: circle(n, s // n, s % n),
         action_names=[f"{m:+d}" for m in MOVES],
         symmetries={
             "Z": lambda m: Symmetry.from_actions(m, shift[None], name=f"Z{n}", order=n),

@@ -19,8 +19,9 @@ from burnside.errors import InvalidParameter, UnknownName
 from burnside.nn._torch import torch
 from burnside.nn.flow.config import LOGPROBS, NOISES
 
-__all__ = ["Schedule", "chain_log_prob", "sample_chain", "schedule", "step_mean"]
+__all__ = ["Schedule", "Shape", "chain_log_prob", "sample_chain", "schedule", "step_mean"]
 
+_HALF_LOG = 0.5 * math.log(2 * math.pi)
 #: A chunk and a time (one number per row) to a velocity.
 Velocity = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
@@ -32,6 +33,33 @@ class Schedule(NamedTuple):
     keep: list[float]
     move: list[float]
     std: list[float]
+
+
+class Shape(NamedTuple):
+    """How the noise of a step is spread over a chunk.
+
+    Attributes:
+        factor: of the deviation, for every number of an action ``(act_dim,)``; None: 1.
+        shared: whether all actions of a chunk get the same draw. Its density is that of their mean in the window: what
+            is drawn is where a chunk goes as a whole, its form is the policy's.
+    """
+
+    factor: torch.Tensor | None = None
+    shared: bool = False
+
+    def spread(self, noise: torch.Tensor) -> torch.Tensor:
+        """Standard normal numbers ``(batch, horizon, act_dim)`` as noise of deviation 1 times the factor."""
+        if self.shared:
+            noise = noise[:, :1].expand_as(noise)
+        return noise if self.factor is None else noise * self.factor
+
+    def log_density(self, offset: torch.Tensor, std: torch.Tensor, window: slice) -> torch.Tensor:
+        """Of offsets from the mean ``(batch, horizon, act_dim)``: ``(batch, numbers that count)``."""
+        offset = offset[:, window]
+        if self.shared:
+            offset = offset.mean(dim=1, keepdim=True)
+        scale = std if self.factor is None else std * self.factor
+        return (-0.5 * (offset / scale).square() - scale.log() - _HALF_LOG).flatten(1)
 
 
 def schedule(steps: int, noise: str, sigma: float) -> Schedule:
@@ -62,6 +90,10 @@ def schedule(steps: int, noise: str, sigma: float) -> Schedule:
     return out
 
 
+#: Noise of the same size in every number, each its own.
+PLAIN = Shape()
+
+
 def _euler(plan: Schedule) -> Schedule:
     h = 1.0 / len(plan.times)
     return Schedule(plan.times, [1.0] * len(plan.times), [h] * len(plan.times), [0.0] * len(plan.times))
@@ -86,7 +118,7 @@ def step_mean(
 
 
 def sample_chain(
-    plan: Schedule, noise: torch.Tensor, velocity: Velocity, which: torch.Tensor | None = None
+    plan: Schedule, noise: torch.Tensor, velocity: Velocity, which: torch.Tensor | None = None, shape: Shape = PLAIN
 ) -> tuple[torch.Tensor, list[torch.Tensor]]:
     """A chain ``(batch, K + 1, …)`` driven by standard normal ``noise`` of the same shape, and the step means.
 
@@ -95,17 +127,10 @@ def sample_chain(
     x, path, means = noise[:, 0], [noise[:, 0]], []
     for k in range(len(plan.times)):
         mean, std = step_mean(plan, k, x, velocity, which)
-        x = mean + std * noise[:, k + 1]
+        x = mean + std * shape.spread(noise[:, k + 1])
         path.append(x)
         means.append(mean)
     return torch.stack(path, dim=1), means
-
-
-def step_log_prob(x: torch.Tensor, mean: torch.Tensor, std: float, window: slice, average: bool) -> torch.Tensor:
-    """Log-density of one step, summed (or averaged) over the actions in the window and their numbers."""
-    z = (x - mean)[:, window] / std
-    each = -0.5 * z.square() - (math.log(std) + 0.5 * math.log(2 * math.pi))
-    return each.flatten(1).mean(dim=1) if average else each.flatten(1).sum(dim=1)
 
 
 def chain_log_prob(
@@ -116,6 +141,7 @@ def chain_log_prob(
     window: slice = slice(None),
     which: torch.Tensor | None = None,
     means: list[torch.Tensor] | None = None,
+    shape: Shape = PLAIN,
 ) -> torch.Tensor:
     """Log-probability of stored chains under a velocity, ``(batch,)``.
 
@@ -128,6 +154,7 @@ def chain_log_prob(
         window: Actions of the chunk that count.
         which: That step, for ``single_step`` and ``last_step``.
         means: Means of the steps, if known (right after sampling).
+        shape: Of the noise.
 
     >>> plan = schedule(1, "constant", 1.0)
     >>> path = torch.tensor([[[[0.0]], [[2.0]]]])             # from 0, the mean is 1, and 2 was drawn
@@ -141,15 +168,15 @@ def chain_log_prob(
     if min(plan.std) <= 0:
         raise InvalidParameter("a chain without noise has no density: give sigma > 0")
     if which is not None:
-        return _one_step_log_prob(plan, path, velocity, window, which, means)
+        return _one_step_log_prob(plan, path, velocity, window, which, means, shape)
     total = torch.zeros(len(path), dtype=path.dtype, device=path.device)
     for k in range(len(plan.times)):
         if means is None:
             mean, _ = step_mean(plan, k, path[:, k], velocity, None)
         else:
             mean = means[k]
-        each = step_log_prob(path[:, k + 1], mean, plan.std[k], window, kind == "mean")
-        total = total + (each / len(plan.times) if kind == "mean" else each)
+        each = shape.log_density(path[:, k + 1] - mean, path.new_tensor(plan.std[k]), window)
+        total = total + (each.mean(dim=1) / len(plan.times) if kind == "mean" else each.sum(dim=1))
     return total
 
 
@@ -160,6 +187,7 @@ def _one_step_log_prob(
     window: slice,
     which: torch.Tensor,
     means: list[torch.Tensor] | None,
+    shape: Shape,
 ) -> torch.Tensor:
     """Log-density of the noisy step of every row: one evaluation of the velocity, however long the chain is."""
     rows = torch.arange(len(path), device=path.device)
@@ -172,6 +200,4 @@ def _one_step_log_prob(
         mean = _column(of(plan.keep), x) * x + _column(of(plan.move), x) * velocity(x, of(plan.times))
     else:
         mean = torch.stack(means, dim=1)[rows, which]
-    z = (after - mean)[:, window] / _column(of(plan.std), x)
-    scale = [math.log(std) + 0.5 * math.log(2 * math.pi) for std in plan.std]
-    return (-0.5 * z.square() - _column(of(scale), x)).flatten(1).sum(dim=1)
+    return shape.log_density(after - mean, _column(of(plan.std), x), window).sum(dim=1)

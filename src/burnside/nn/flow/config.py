@@ -68,6 +68,13 @@ class FlowConfig(Config):
             a flow that has learned one action per scene forgets the noise of all earlier steps.
         executed_only: Whether only the actions that are executed count.
         share_context: Whether keys and values of the context are computed once for all steps of a chain.
+        grip_sigma: The size of the noise in the last number of an action, the gripper, of which only the sign acts:
+            with the other numbers' σ it never changes. 0: as the others.
+        chunk_noise: Whether one draw moves all actions of a chunk alike. Draws of their own cancel out: the hand
+            trembles and goes where it would have gone. The log-probability is then that of the mean over the chunk
+            (over the executed actions with ``executed_only``), whose density this is.
+        value_time: Whether the value also sees the share of the time limit that has passed (``time``), which the policy
+            does not. A return that ends at the limit depends on it.
     """
 
     obs_dim: int = 8
@@ -90,7 +97,11 @@ class FlowConfig(Config):
     logprob: str = "sum"
     executed_only: bool = False
     share_context: bool = True
+    grip_sigma: float = 0.0
+    chunk_noise: bool = False
+    value_time: bool = False
 
+    LATER = ("grip_sigma", "chunk_noise", "value_time")
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         # For tests: every part of the large ones, in milliseconds.
         "tiny": {
@@ -149,7 +160,9 @@ class FlowConfig(Config):
             raise InvalidParameter(f"heads = {self.heads} must divide the width {self.width}")
         if self.value_width % self.heads:
             raise InvalidParameter(f"heads = {self.heads} must divide the value_width {self.value_width}")
-        self.check_at_least(0, "sigma")
+        self.check_at_least(0, "sigma", "grip_sigma")
+        if self.chunk_noise and self.logprob == "mean":
+            raise InvalidParameter("one draw for a chunk has one density, not a mean of them: give another logprob")
 
     @property
     def window(self) -> tuple[int, int]:
@@ -169,7 +182,7 @@ class FlowConfig(Config):
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
         """The inverse of :meth:`to_json`; a saved policy has all fields."""
-        missing = {field.name for field in fields(cls)} - set(values)
+        missing = {field.name for field in fields(cls)} - set(values) - set(cls.LATER)
         if missing:
             raise InvalidParameter(f"not a flow policy of this version: it lacks {', '.join(sorted(missing))}")
         return super().from_json(values)

@@ -18,6 +18,9 @@ from burnside.nn.flow.policy import FlowPolicy
 
 __all__ = ["Imitation", "ImitationConfig"]
 
+#: The number of chunks before, observations and actions, to the observations and actions that are learned from.
+Augment = Callable[[int, dict[str, AnyArray], AnyArray], tuple[dict[str, AnyArray], AnyArray]]
+
 _TIMES = ("uniform", "beta", "grid")
 
 
@@ -84,6 +87,8 @@ class Imitation:
         seed: int = 0,
         *,
         fit_normalisation: bool = True,
+        scales: Mapping[str, AnyArray] | None = None,
+        augment: Augment | None = None,
     ) -> None:
         """Before the first update.
 
@@ -94,6 +99,8 @@ class Imitation:
             actions: ``(chunks, horizon, act_dim)`` in the world's units.
             seed: Of order, noise and times.
             fit_normalisation: Whether the policy's normalisation is taken from these data.
+            scales: See :meth:`FlowPolicy.fit_normalisation`.
+            augment: Changes every batch before it is learned from; a function of the number of chunks before it.
         """
         expected = policy.config.chunk
         if np.ndim(actions) != 3 or np.shape(actions)[1:] != expected or not len(actions):
@@ -106,11 +113,13 @@ class Imitation:
             raise InvalidParameter("actions hold numbers that are not finite: clean the demonstrations first")
         self.policy, self.config, self.seed = policy, config, seed
         if fit_normalisation:
-            cloud = observations.get("cloud") if policy.config.encoder == "cloud" else None
-            policy.fit_normalisation(observations["state"], actions, cloud)
+            seen, done = (dict(observations), actions) if augment is None else augment(0, dict(observations), actions)
+            cloud = seen.get("cloud") if policy.config.encoder == "cloud" else None
+            policy.fit_normalisation(seen["state"], done, cloud, scales)
         policy.observation(observations)  # refuses bad data now, not in the middle
         self.observations = {name: np.asarray(array, dtype=np.float32) for name, array in observations.items()}
         self.actions = np.asarray(actions, dtype=np.float32)
+        self.augment = augment
         self.average = copy.deepcopy(policy)
         trained = [p for name, p in policy.named_parameters() if not name.startswith("value_head.")]
         self.optimizer = torch.optim.AdamW(
@@ -136,9 +145,12 @@ class Imitation:
         device = self.policy.device
         for group in self.optimizer.param_groups:
             group["lr"] = config.rate(self.step)
+        seen, done = {name: array[rows] for name, array in self.observations.items()}, self.actions[rows]
+        if self.augment is not None:
+            seen, done = self.augment(len(self.actions) + first, seen, done)
         loss = self.policy.matching_loss(
-            {name: array[rows] for name, array in self.observations.items()},
-            torch.from_numpy(self.actions[rows]).to(device),
+            seen,
+            torch.from_numpy(done).to(device),
             torch.from_numpy(start.reshape(n, *self.policy.config.chunk)).to(device),
             torch.from_numpy(t.astype(np.float32)).to(device),
         )

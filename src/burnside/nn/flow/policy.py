@@ -13,7 +13,7 @@ from burnside._random import Stream, hash_u64
 from burnside._types import AnyArray
 from burnside.errors import BurnsideError, DamagedFile, InvalidParameter, UnreadableFile
 from burnside.nn._torch import torch
-from burnside.nn.flow.chain import chain_log_prob, sample_chain, schedule
+from burnside.nn.flow.chain import Shape, chain_log_prob, sample_chain, schedule
 from burnside.nn.flow.config import FlowConfig
 from burnside.nn.flow.encoders import Observation, make_encoder, resample_cloud
 from burnside.nn.flow.trunks import AttentionPool, make_trunk
@@ -78,10 +78,17 @@ class FlowPolicy(torch.nn.Module):
     # ------------------------------------------------------------------ normalisation
 
     @torch.no_grad()
-    def fit_normalisation(self, state: AnyArray, actions: AnyArray, cloud: AnyArray | None = None) -> FlowPolicy:
+    def fit_normalisation(
+        self,
+        state: AnyArray,
+        actions: AnyArray,
+        cloud: AnyArray | None = None,
+        scales: Mapping[str, AnyArray] | None = None,
+    ) -> FlowPolicy:
         """Take mean and deviation of observations, and middle and half range of actions, from data ``(…, width)``.
 
-        A number that never changes keeps the scale 1.
+        A number that never changes keeps the scale 1. ``scales`` (of ``state``, ``action`` and ``cloud``, each
+        ``(width,)``) are taken instead of deviations and ranges: the same for data that are spread differently.
         """
         pairs = [("state", state, False), ("action", actions, True)]
         for name, data, by_range in [*pairs, *([("cloud", cloud, False)] if cloud is not None else [])]:
@@ -93,6 +100,10 @@ class FlowPolicy(torch.nn.Module):
             else:
                 mean, scale = rows.mean(axis=0), rows.std(axis=0)
             scale = np.where(scale < 1e-5, 1.0, scale)
+            if scales is not None and name in scales:
+                scale = np.asarray(scales[name], dtype=np.float64)
+                if scale.shape != mean.shape or not (scale > 0).all():
+                    raise InvalidParameter(f"the scales of {name} must be {len(mean)} positive numbers")
             getattr(self, f"{name}_mean").copy_(torch.from_numpy(mean))
             getattr(self, f"{name}_scale").copy_(torch.from_numpy(scale))
         return self
@@ -159,6 +170,14 @@ class FlowPolicy(torch.nn.Module):
         found = self.velocity(self.encode(given))((1 - along) * start + along * end, t)
         return (found - (end - start)).square().mean()
 
+    def noise_form(self) -> Shape:
+        """How the noise of a step is spread over a chunk."""
+        config, factor = self.config, None
+        if config.grip_sigma > 0 and config.sigma > 0:
+            factor = torch.ones(config.act_dim, device=self.device)
+            factor[-1] = config.grip_sigma / config.sigma
+        return Shape(factor, config.chunk_noise)
+
     def plan(self) -> Any:
         """The steps of the sampler."""
         return schedule(self.config.steps, self.config.noise, self.config.sigma)
@@ -175,7 +194,7 @@ class FlowPolicy(torch.nn.Module):
         """A noisy chain and its log-probability; ``which`` (one step per row) is needed with ``single_step``."""
         plan = self.plan()
         velocity = self.velocity(tokens)
-        path, means = sample_chain(plan, noise.to(self.device), velocity, self._noisy(tokens, which))
+        path, means = sample_chain(plan, noise.to(self.device), velocity, self._noisy(tokens, which), self.noise_form())
         return Chain(path, self._log_prob(plan, path, velocity, self._noisy(tokens, which), means), which)
 
     def log_prob(
@@ -194,11 +213,15 @@ class FlowPolicy(torch.nn.Module):
         self, plan: Any, path: torch.Tensor, velocity: Any, which: torch.Tensor | None, means: list[torch.Tensor] | None
     ) -> torch.Tensor:
         window = slice(*self.config.window) if self.config.executed_only else slice(None)
-        return chain_log_prob(plan, path, velocity, self.config.logprob, window, which, means)
+        return chain_log_prob(plan, path, velocity, self.config.logprob, window, which, means, self.noise_form())
 
-    def value(self, tokens: torch.Tensor) -> torch.Tensor:
-        """V, ``(batch,)``."""
-        return self.value_head(tokens)
+    def value(self, tokens: torch.Tensor, time: Any = None) -> torch.Tensor:
+        """V, ``(batch,)``; ``time`` ``(batch, 1)`` is needed with ``value_time`` and left alone without."""
+        if not self.config.value_time:
+            return self.value_head(tokens)
+        if time is None:
+            raise InvalidParameter("the value sees the time, and the observation has none: give the scenes a clock")
+        return self.value_head(tokens, torch.as_tensor(time, dtype=torch.float32, device=tokens.device))
 
 
 # ---------------------------------------------------------------------- files
@@ -227,7 +250,7 @@ def load_policy(path: str | Path, expect: FlowConfig | None = None, device: str 
     except (TypeError, BurnsideError) as error:
         raise DamagedFile(f"the policy {name} has a configuration that cannot be used: {error}") from None
     if expect is not None and config != expect:
-        one, two = config.to_json(), expect.to_json()
+        one, two = vars(config), vars(expect)
         differ = ", ".join(f"{k} is {one[k]}, not {two[k]}" for k in one if one[k] != two[k])
         raise UnreadableFile(f"the policy {name} has another shape: {differ}; load it without expecting this one")
     _check_shapes(file, config)

@@ -112,17 +112,21 @@ class AttentionPool(torch.nn.Module):
         self.query = torch.nn.Parameter(0.02 * torch.randn(1, self.heads, 1, width // self.heads))
         self.kv = torch.nn.Linear(width, 2 * width)
         self.net = torch.nn.Sequential(
-            torch.nn.Linear(width, width), torch.nn.SiLU(), torch.nn.Linear(width, width), torch.nn.SiLU(),
+            torch.nn.Linear(width + config.value_time, width),
+            torch.nn.SiLU(),
+            torch.nn.Linear(width, width),
+            torch.nn.SiLU(),
             torch.nn.Linear(width, 1),
-        )  # fmt: skip
+        )
 
-    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """``(batch, tokens, token_dim)`` to ``(batch,)``."""
+    def forward(self, tokens: torch.Tensor, time: torch.Tensor | None = None) -> torch.Tensor:
+        """``(batch, tokens, token_dim)``, and with ``value_time`` the time ``(batch, 1)``, to ``(batch,)``."""
         h = self.tokens(tokens) + self.places
         k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in self.kv(h).chunk(2, dim=-1))
         query = self.query.expand(len(tokens), -1, -1, -1)
         pooled = torch.nn.functional.scaled_dot_product_attention(query, k, v)
-        return self.net(pooled.transpose(1, 2).flatten(1))[:, 0]
+        found = pooled.transpose(1, 2).flatten(1)
+        return self.net(found if time is None else torch.cat([found, time], dim=-1))[:, 0]
 
 
 def make_trunk(config: FlowConfig, token_dim: int) -> Any:

@@ -215,7 +215,7 @@ def lipschitz_constants() -> Figures:
 def frozen_learner() -> Figures:
     """UCFH as published on two arms that differ by less than its ε₀, until no pair can be updated any more.
 
-    The policy it ends with is played for ever. Where it is the worse arm, every episode from then on is a mistake at
+    The policy it ends with is played forever. Where it is the worse arm, every episode from then on is a mistake at
     any ε below the difference, in a share of runs larger than δ: the bound cannot hold for all ε at once.
     """
     from burnside.learning import UCFH, learn

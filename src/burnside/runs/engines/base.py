@@ -36,7 +36,7 @@ class Engine(Protocol):
 
 
 class Patience:
-    """A cell whose process died is tried again, but not for ever: three deaths without a new checkpoint end it.
+    """A cell whose process died is run again, but not endlessly: three deaths without a new checkpoint end it.
 
     Progress resets the count, so that a machine that kills now and then cannot make a long cell fail.
     """
@@ -48,7 +48,7 @@ class Patience:
     def after_death(self, folder: CellFolder, why: str) -> Outcome | None:
         """What became of a cell whose process died; None: try again.
 
-        It may have died with the result written and nobody told: then the cell is done, not to be run again.
+        It may have died after it wrote the result: then the cell is done and is not run again.
         """
         if folder.finished():
             tidy(folder)
@@ -111,7 +111,7 @@ def environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 
 class Cluster(Protocol):
-    """Where jobs can be sent, looked after and taken back; a job is whatever ``submit`` returns."""
+    """Where jobs can be submitted, watched and cancelled; a job is what ``submit`` returns."""
 
     def submit(self, cell: Cell, stop: StopFile) -> Any:
         """Send a cell away."""

@@ -151,7 +151,7 @@ class _Worker:
         return found, f"signal {-code}" if code < 0 else f"exit code {code}"
 
     def close(self) -> None:
-        """End it: a closed pipe is word to stop; who does not within the grace is killed."""
+        """Stop the worker: closing its pipe tells it to exit; if it does not in time, it is killed."""
         self.pipe.close()
         self.process.join(timeout=GRACE if self.cell is None else 5.0)
         if self.process.is_alive():

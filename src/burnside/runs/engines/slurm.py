@@ -1,4 +1,4 @@
-"""Slurm through submitit: a job per cell, requeued after preemption and timeouts, going on from its checkpoint.
+"""Slurm through submitit: a job per cell, requeued after preemption and timeouts, resuming from its checkpoint.
 
 With the option ``cluster=local`` the same code runs as processes of this machine, which is how it is tested. submitit
 keeps its own files (scripts, outputs, its pickles) in the subfolder ``slurm``; nothing of ours is read from there.

@@ -30,7 +30,7 @@ class Violation:
         what: which property of what: ``"geom friction"``, ``"joint stiffness"``, ``"gravity"``.
         one: the part whose image is looked at.
         other: the part that should equal this image (the same one, where it is mapped to itself).
-        amount: how much they differ, in the property's own unit; None where it is no number.
+        amount: how much they differ, in the property's own unit; None where it is not a number.
         wanted: the value that ``one`` asks for.
         found: the value that ``other`` has.
         effect: ``"dynamics"``; ``"order"`` for what only changes the order in which a solver works, so that results

@@ -23,7 +23,7 @@ __all__ = ["Layout", "lint", "observation_map", "read_layout"]
 
 _LOOKS = 24  # observations that are compared, from random poses: forces that are always 0 tell nothing
 _CONSTANT = -1
-_PAIRS_OF_BODIES = 12  # differences of places are looked for in models of at most so many bodies
+_PAIRS_OF_BODIES = 12  # differences of places are looked for in models of at most this many bodies
 
 
 @dataclass(frozen=True)

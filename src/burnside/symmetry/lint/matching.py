@@ -162,7 +162,7 @@ def _pair(rest: Rest, motion: Motion, one: int, other: int, shift: FloatArray, f
     if any(m.jnt_type[j] == FREE for j in joints):
         shift, residue = shift + residue, np.zeros(3)
     slides = [j for j in joints if m.jnt_type[j] == SLIDE]
-    if slides:  # what slides can reach is no difference: their numbers make up for it
+    if slides:  # what slides can reach is not a difference: their numbers make up for it
         axes = rest.axis[[joints[j][0] for j in slides]]
         reach = np.linalg.lstsq(axes.T, residue, rcond=None)[0]
         shift, residue = shift + reach @ axes, residue - reach @ axes

@@ -222,7 +222,7 @@ def _order(states: StateMap, expected: int) -> int:
 
 
 def _grossly_different(rest: Rest, found: ModelMap) -> str:
-    """Why a motion is no symmetry with some flaws, but none at all; "" if it may be one.
+    """Why a motion is not a symmetry at all, rather than one with some flaws; "" if it may be one.
 
     Bodies count whose mass, centre or shape is elsewhere altogether, if they make up much of the mass.
     """

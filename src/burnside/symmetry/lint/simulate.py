@@ -113,7 +113,7 @@ def contact_differences(
     """Pairs of geoms that touch in other points than their images do: the numbers of points, where they differ most.
 
     Shapes that are images of each other can still touch differently, because an algorithm that looks for contacts takes
-    corners in some order, keeps only so many points, or stops at a tolerance.
+    corners in some order, keeps only a number of points, or stops at a tolerance.
     """
     mujoco = mujoco_module()
     one, two = mujoco.MjData(model), mujoco.MjData(model)

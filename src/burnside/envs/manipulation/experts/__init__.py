@@ -15,4 +15,4 @@ __all__ = ["NutExpert", "StackExpert", "make_expert"]
 
 def make_expert(task: Task) -> NutExpert | StackExpert:
     """A fresh expert for one episode of a task."""
-    return StackExpert() if task.name == "stack-three" else NutExpert()
+    return StackExpert() if task.cubes else NutExpert()

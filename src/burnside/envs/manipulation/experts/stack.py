@@ -1,4 +1,4 @@
-"""The scripted expert of stack-three: put A on B, then C on A, and begin again with whatever went wrong.
+"""The scripted expert of the stacks: put A on B, then C on A if there is one; begin again with whatever went wrong.
 
 Every control step it looks at the true poses and decides what is next, so a cube that slipped, fell or was pushed is
 simply picked up again. Grasps are along a pair of faces with room for the fingers.
@@ -52,7 +52,7 @@ class StackExpert:
 
     def _next(self, sim: Simulation, cubes: FloatArray) -> tuple[int, int]:
         """Which cube goes on which: A on B unless it lies there and is let go, else C on A."""
-        if _lies_on(cubes, 0, 1) and (self.moving != 0 or self.phase == "retreat"):
+        if len(cubes) > 2 and _lies_on(cubes, 0, 1) and (self.moving != 0 or self.phase == "retreat"):
             return 2, 0
         return 0, 1
 
@@ -157,7 +157,7 @@ def _grasp_yaw(sim: Simulation, cubes: FloatArray, top: int, tries: int) -> floa
             yaw = closest_turn(yaw, np.pi, near=ahead + 0.2 * np.sign(hand_yaw(sim.eef_rotation()) - ahead))
         axis = np.array([-np.sin(yaw), np.cos(yaw)])  # the fingers close along it
         room = 0.1
-        for other in range(3):
+        for other in range(len(cubes)):
             if other == top or cubes[other, 2] - _HALF[other] > cubes[top, 2] + 0.02:
                 continue
             for sign in (-1.0, 1.0):

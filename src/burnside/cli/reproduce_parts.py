@@ -1,4 +1,4 @@
-"""``reproduce``: run the sweep of every part, let the part draw it, and write ``index.html``.
+"""``reproduce``: run the sweep of every part, let :mod:`burnside.report` draw it, and write ``index.html``.
 
 The ledger of claims comes first. A part that fails is shown as failed. The report is written after every part, so that
 whatever ends the run leaves one that says what is missing; what has finished is kept under ``runs/``, and the same call
@@ -10,77 +10,130 @@ from __future__ import annotations
 import copy
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from burnside.cli.reproduce_progress import PartState, PartStatus, SweepProgress, View
 from burnside.errors import BurnsideError, UnknownName
 from burnside.experiments.registry import EXPERIMENTS
 from burnside.report.claims import ledger_section, load
 from burnside.report.cube import cube_part
+from burnside.report.cube_solver import cube_solver_part
 from burnside.report.mistakes import mistakes_part
 from burnside.report.page import Page, escape
-from burnside.report.parts import Part, PartProgress, PartState, Preset, Resources, View, run_sweep
 from burnside.report.planar import planar_part
 from burnside.report.ring1d import ring1d_part
 from burnside.report.ring3d import ring3d_part
 from burnside.report.robot import has_simulator, robot_part
 from burnside.report.savings import atlas_part
 from burnside.report.theory import theory_part
+from burnside.runs import sweep
+from burnside.runs.job import DeviceName, EngineName, Job, PresetName
 
-__all__ = ["PARTS", "Part", "Preset", "Reproduced", "Resources", "reproduce"]
+__all__ = ["PARTS", "Part", "Reproduced", "Resources", "reproduce"]
 
-#: In the order in which they run. The seconds are for the time left and need not be exact.
+
+@dataclass(frozen=True)
+class Part:
+    """One part of the report.
+
+    Attributes:
+        title: heading of its section.
+        draw: adds its results to a page; gets the page, the preset, the folder of the sweep and that of the report.
+        seconds: by preset, how long it took on two cores; used for the time left only.
+        job: the experiment whose results are drawn; its sweep runs first, in ``runs/PART/PRESET``.
+        possible: whether that sweep can run here; if not, the part says so itself.
+    """
+
+    title: str
+    draw: Callable[[Page, PresetName, Path, Path], None]
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    job: Job | None = None
+    possible: Callable[[], bool] = lambda: True
+
+
+def _seconds(smoke: float, laptop: float, study: float, paper: float) -> dict[str, float]:
+    return {"smoke": smoke, "laptop": laptop, "study": study, "paper": paper}
+
+
+#: In the order in which they run. The seconds need not be exact.
 PARTS: dict[str, Part] = {
     "theory": Part(
         "What the symmetries save: verified quotients and exact counts",
-        theory_part,
-        {"smoke": 3, "laptop": 8, "study": 8, "paper": 8},
+        lambda page, preset, folder, out: theory_part(page, preset),
+        _seconds(3, 8, 8, 8),
     ),
     "mistakes": Part(
         "Sample complexity, measured: mistakes on M and on its quotient",
         mistakes_part,
-        {"smoke": 4, "laptop": 175, "study": 175, "paper": 175},
-        experiment="mistakes",
+        _seconds(4, 175, 175, 175),
+        EXPERIMENTS["mistakes"],
     ),
     "ring1d": Part(
         "The 1D cyclic game: DQN with and without canonicalization (Table 1, Fig. 4a)",
         ring1d_part,
-        {"smoke": 10, "laptop": 60, "study": 4_000, "paper": 4_000},
-        experiment="ring1d",
+        _seconds(10, 130, 15_000, 4_000),
+        EXPERIMENTS["ring1d"],
     ),
     "ring3d": Part(
         "The 3D cyclic game: DQN and PPO, final returns and learning curves (Fig. 4b)",
         ring3d_part,
-        {"smoke": 20, "laptop": 120, "study": 4_000, "paper": 5_000_000},
-        experiment="ring3d",
+        _seconds(20, 120, 4_000, 5_000_000),
+        EXPERIMENTS["ring3d"],
     ),
     "cube": Part(
         "Rubik's cube: labels, value iteration and search against exact distances (Table 2, Fig. 4c)",
         cube_part,
-        {"smoke": 10, "laptop": 100, "study": 3_000, "paper": 5_000_000},
-        experiment="cube",
+        _seconds(10, 100, 3_000, 5_000_000),
+        EXPERIMENTS["cube"],
+    ),
+    "cube_solver": Part(
+        "Random cubes, solved: a small network, a minute of training, and what symmetry is worth to it",
+        cube_solver_part,
+        _seconds(10, 100, 12_000, 5_000_000),
+        EXPERIMENTS["cube_solver"],
     ),
     "planar": Part(
         "Continuous control in the plane: frames, demonstrations, fine-tuning (Thm. 3, Fig. 5 in small)",
         planar_part,
-        {"smoke": 15, "laptop": 150, "study": 3_000, "paper": 500_000},
-        experiment="planar",
+        _seconds(15, 150, 3_000, 500_000),
+        EXPERIMENTS["planar"],
     ),
     "robot": Part(
         "Robot manipulation: frames, demonstrations, fine-tuning on MuJoCo (Fig. 5)",
         robot_part,
-        {"smoke": 30, "laptop": 60, "study": 4_000, "paper": 5_000_000},
-        experiment="robot",
-        possible=has_simulator,
+        _seconds(30, 60, 4_000, 5_000_000),
+        EXPERIMENTS["robot"],
+        has_simulator,
     ),
     "atlas": Part(
         "Environments people use: what symmetry saves deep learners, with controls",
         atlas_part,
-        {"smoke": 20, "laptop": 170, "study": 24_000, "paper": 24_000},
-        experiment="atlas",
+        _seconds(20, 170, 24_000, 24_000),
+        EXPERIMENTS["atlas"],
     ),
 }
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Where sweeps run, and on how much; no result depends on it.
+
+    Attributes:
+        engine: ``local``, ``ray`` or ``slurm``.
+        device: ``auto``, ``cpu`` or ``cuda``.
+        workers: cells at a time; 0: in this process, one after the other.
+        threads: of one cell.
+        options: of the engine.
+    """
+
+    engine: EngineName = "local"
+    device: DeviceName = "auto"
+    workers: int = 2
+    threads: int = 1
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -98,29 +151,10 @@ class Reproduced:
         return 130 if self.left else 1 if self.failed else 0
 
 
-class _Silent:
-    """A view that shows nothing."""
-
-    def start(self, states: Sequence[PartState]) -> None:
-        pass
-
-    def change(self, state: PartState) -> None:
-        pass
-
-    def refresh(self) -> None:
-        pass
-
-    def note(self, sentence: str) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-
 def reproduce(
     out: str | Path = "report",
     *,
-    preset: Preset = "laptop",
+    preset: PresetName = "laptop",
     only: Sequence[str] = (),
     resources: Resources | None = None,
     view: View | None = None,
@@ -135,7 +169,7 @@ def reproduce(
         preset: how much to run; see the documentation.
         only: names of parts; all of them if empty.
         resources: engine, device and workers; results do not depend on them.
-        view: shows how far it is.
+        view: shows how far it is; default nothing is shown.
     """
     for name in only:
         if name not in PARTS:
@@ -151,22 +185,18 @@ def reproduce(
     )
     ledger_section(page, load())
     outcome = Reproduced(Path(out) / "index.html")
-    shown: View = _Silent() if view is None else view
+    shown = view or View()
     _write(page, states, outcome.path)  # a place that cannot be written is noticed before hours of work
     shown.start(states)
     try:
         for state in states:
             _set(state, "running", shown)
-            page.section(PARTS[state.name].title, id=state.name)
-            progress = PartProgress(state, shown, resources or Resources())
+            part, folder = PARTS[state.name], Path("runs") / state.name / preset
+            page.section(part.title, id=state.name)
             try:
-                part = PARTS[state.name]
-                if part.experiment is not None and part.possible():
-                    folder = Path("runs") / part.experiment / preset
-                    run_sweep(EXPERIMENTS[part.experiment], preset, folder, progress)
-                part.draw(page, preset, progress, Path(out))
-                if progress.stopped:
-                    raise KeyboardInterrupt
+                if part.job is not None and part.possible():
+                    _sweep(part.job, preset, folder, resources or Resources(), SweepProgress(state, shown))
+                part.draw(page, preset, folder, Path(out))
             except KeyboardInterrupt:
                 page.text("This part was stopped before its end.")
                 _set(state, "stopped", shown)
@@ -187,13 +217,36 @@ def reproduce(
     return outcome
 
 
-def _set(state: PartState, status: str, view: View) -> None:
+def _sweep(job: Job, preset: str, folder: Path, resources: Resources, progress: SweepProgress) -> None:
+    """Run the sweep of a part; what finished before is not run again.
+
+    Raises ``KeyboardInterrupt`` if it was stopped and ``RuntimeError`` if a cell failed, after the others finished.
+    """
+    outcome = sweep(
+        job,
+        preset,
+        folder,
+        engine=resources.engine,
+        workers=resources.workers,
+        device=resources.device,
+        threads=resources.threads,
+        options=resources.options,
+        progress=progress,
+    )
+    if outcome.left:
+        raise KeyboardInterrupt
+    if outcome.failed:
+        count = len(outcome.failed)
+        raise RuntimeError(f"{count} cell{'s' * (count > 1)} failed: {next(iter(outcome.failed.values()))}")
+
+
+def _set(state: PartState, status: PartStatus, view: View) -> None:
     if status == "running":
         state.began = time.monotonic()
     else:
         state.seconds = time.monotonic() - state.began
         state.share = 1.0 if status == "done" else state.share
-    state.status = status  # type: ignore[assignment]
+    state.status = status
     view.change(state)
 
 

@@ -1,0 +1,101 @@
+"""Rates of solved cubes by training states and by weights, and what an arm needs for nine in ten."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from burnside.experiments.cube_solver.config import ARMS
+from burnside.runs import Results, read_results
+from burnside.stats import Times, rate_over_seeds, times_ratio
+from burnside.stats.ratios import ratio_columns
+from burnside.stats.scaling import reaches
+
+__all__ = ["NEEDED", "needed", "rates", "table"]
+
+#: The rate of solved cubes that is asked for; fixed before the first run.
+NEEDED = 0.9
+_COLUMNS: dict[str, Any] = dict.fromkeys(
+    [
+        "kind", "arm", "weights", "states", "rate", "seeds", "solved", "solved_low", "solved_high", "length", "loss",
+        "needed", "censored", "ratio", "ratio_low", "ratio_high", "ratio_bound",
+    ]
+)  # fmt: skip
+
+
+def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
+    """One row per kind, arm, weights, states and rate; then one per arm of the kind ``needed``.
+
+    ``solved`` is the share of random cubes, with an interval whose unit is the seed; ``length`` is the mean over cubes
+    that were solved, which differ between rows. ``needed`` is the geometric mean over seeds of the training states at
+    which an arm solves nine cubes in ten, interpolated between budgets on a logarithmic scale; seeds that never do are
+    ``censored`` and enter with their largest budget. ``ratio`` says how many times as many the arm ``none`` needs.
+    """
+    results = read_results(folder, allow_missing=allow_missing)
+    return [*rates(results), *_needed_rows(results)]
+
+
+def rates(results: Results) -> list[dict[str, Any]]:
+    """The rows of the kinds ``rate``, ``budget`` and ``size``."""
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in results.rows:
+        key = (row["kind"], row["arm"], int(row["weights"]), int(row["states"]), float(row["rate"]))
+        groups.setdefault(key, []).append(row)
+    order = {kind: k for k, kind in enumerate(("rate", "budget", "size"))}
+    arms = {arm: k for k, arm in enumerate(ARMS)}
+    out = []
+    for key in sorted(groups, key=lambda key: (order[key[0]], arms[key[1]], *key[2:])):
+        rows = groups[key]
+        found = rate_over_seeds({int(r["seed"]): (int(r["solved"]), int(r["tried"])) for r in rows})
+        lengths = [r["length"] for r in rows if r["length"] is not None]
+        named = dict(zip(("kind", "arm", "weights", "states", "rate"), key, strict=True))
+        out.append(
+            _COLUMNS
+            | named
+            | {
+                "seeds": len(rows),
+                "solved": found.value,
+                "solved_low": found.low,
+                "solved_high": found.high,
+                "length": float(np.mean(lengths)) if lengths else None,
+                "loss": float(np.mean([r["loss"] for r in rows])),
+            }
+        )
+    return out
+
+
+def needed(rows: Sequence[Mapping[str, Any]], arm: str) -> Times | None:
+    """Training states at which every seed of an arm solves nine cubes in ten; None without its cells.
+
+    A seed that does so at its smallest budget already enters with that: the ratio to it is then too small.
+    """
+    curves: dict[int, dict[int, float]] = {}
+    for row in rows:
+        if row["kind"] == "budget" and row["arm"] == arm:
+            curves.setdefault(int(row["seed"]), {})[int(row["states"])] = row["solved"] / row["tried"]
+    if not curves:
+        return None
+    times, solved = [], []
+    for seed in sorted(curves):
+        budgets = sorted(curves[seed])
+        level = reaches(np.log(budgets), [curves[seed][b] for b in budgets], NEEDED)
+        times.append(math.exp(level.at))
+        solved.append(level.bound != "at least")
+    return Times(tuple(sorted(curves)), np.array(times), np.array(solved))
+
+
+def _needed_rows(results: Results) -> list[dict[str, Any]]:
+    found = {arm: times for arm in ARMS if (times := needed(results.rows, arm)) is not None}
+    base = found.get("none")
+    out = []
+    for arm, times in found.items():
+        row = _COLUMNS | {"kind": "needed", "arm": arm, "seeds": len(times.times)}
+        row |= {"needed": float(np.exp(np.mean(np.log(times.times)))), "censored": times.censored}
+        if base is not None and arm != "none":
+            row |= ratio_columns(times_ratio(base, times))
+        out.append(row)
+    return out

@@ -1,0 +1,152 @@
+"""What is run: arms, budgets, sizes and seeds by preset; and what others have published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from burnside.agents.cube_walks.config import WalkConfig
+
+__all__ = ["ARMS", "PRESETS", "PUBLISHED", "RATES", "TUNED", "Plan", "Published", "agent"]
+
+#: The arms by name: what is done with the symmetry, and whether both sides of the walk are learned.
+ARMS: dict[str, tuple[str, int]] = {
+    "none": ("baseline", 1),
+    "position": ("position", 1),
+    "augment": ("augment", 1),
+    "canonical-48": ("conjugation", 1),
+    "equivariant-48": ("equivariant", 1),
+    # both ends of the walk are learned: without symmetry, and with 96 elements
+    "none, two sides": ("baseline", 2),
+    "equivariant-96": ("equivariant", 2),
+}
+#: Learning rates that every arm is tried with.
+RATES = (2e-3, 6e-3, 1.8e-2)
+#: The best of them for every arm: what ``burnside table cube_solver`` says of the kind ``rate``.
+TUNED: Mapping[str, float] = dict.fromkeys(ARMS, 6e-3)
+#: Seeds of the runs that chose the rates; the others never use them.
+RATE_SEEDS = 100
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A preset.
+
+    Attributes:
+        budgets: training states by arm, each a run of its own, whose rate falls to zero at its end.
+        seeds: of these, from 0 on.
+        rate_budgets: training states of the runs that choose the rate, by arm.
+        rate_seeds: of these, from 100 on.
+        sizes: hidden units by arm, at ``size_states`` training states.
+        size_states: see above.
+        size_seeds: of these, from 0 on.
+        cubes: random cubes a network is tried on, the same for all.
+        turns: of their scrambles.
+        width: of the beam.
+        depth: layers it may use.
+        batch: states in an update.
+        hidden: units where sizes are not the question.
+    """
+
+    budgets: Mapping[str, tuple[int, ...]]
+    seeds: int
+    rate_budgets: Mapping[str, int] = field(default_factory=dict)
+    rate_seeds: int = 0
+    sizes: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    size_states: int = 0
+    size_seeds: int = 0
+    cubes: int = 200
+    turns: int = 100
+    width: int = 256
+    depth: int = 60
+    batch: int = 1024
+    hidden: tuple[int, int] = (768, 192)
+
+
+def agent(
+    plan: Plan, arm: str, states: int, *, hidden: tuple[int, int] | None = None, rate: float | None = None
+) -> WalkConfig:
+    """The settings of a run; states are rounded to whole updates."""
+    return WalkConfig(
+        hidden=hidden or plan.hidden,
+        batch=plan.batch,
+        states=max(1, round(states / plan.batch)) * plan.batch,
+        learning_rate=TUNED[arm] if rate is None else rate,
+        sides=ARMS[arm][1],
+    )
+
+
+_M = 1_000_000
+_SLOW = (_M, 2 * _M, 4 * _M, 8 * _M, 16 * _M)
+_FAST = (_M // 8, _M // 4, _M // 2, _M, 2 * _M)
+
+PRESETS: dict[str, Plan] = {
+    "smoke": Plan(
+        {"none": (4_096,), "equivariant-48": (2_048, 4_096)},
+        1,
+        sizes={"equivariant-48": ((48, 48),)},
+        size_states=2_048,
+        size_seeds=1,
+        cubes=3,
+        turns=4,
+        width=16,
+        depth=8,
+        batch=256,
+        hidden=(96, 48),
+    ),
+    # two minutes of one core: what ``make reproduce`` shows; the study has the figures
+    "laptop": Plan(
+        {"none": (_M,), "equivariant-96": (_M, 2 * _M)},
+        1,
+        cubes=50,
+    ),
+    # about 6 core-hours
+    "study": Plan(
+        {
+            "none": _SLOW,
+            "position": _SLOW,
+            "augment": (2 * _M, 8 * _M),
+            "canonical-48": tuple(states // 2 for states in _SLOW),
+            "equivariant-48": _FAST,
+            "none, two sides": (2 * _M, 8 * _M),
+            "equivariant-96": _FAST,
+        },
+        5,
+        rate_budgets={arm: _M // 4 if arm.startswith("equivariant") else 2 * _M for arm in ARMS},
+        rate_seeds=1,
+        sizes={
+            "none": ((2, 2), (8, 8), (24, 24), (64, 32), (192, 64), (768, 192), (1_024, 384)),
+            "equivariant-48": ((48, 48), (96, 48), (192, 48), (384, 96), (768, 192), (1_536, 384)),
+            "equivariant-96": ((96, 96), (192, 96), (384, 96), (768, 192), (1_536, 384)),
+        },
+        size_states=2 * _M,
+        size_seeds=3,
+    ),
+    # a hundred times the budgets of the study, for those who have the cores
+    "paper": Plan(dict.fromkeys(ARMS, (100 * _M, 400 * _M)), 10, cubes=1_000, width=1_024),
+}
+
+
+@dataclass(frozen=True)
+class Published:
+    """A solver as its authors describe it; see ``docs/experiments/cube.md`` for the sources.
+
+    Attributes:
+        name: of the solver.
+        weights: of its network.
+        states: it was trained on.
+        note: what it solved, and how.
+    """
+
+    name: str
+    weights: float
+    states: float
+    note: str
+
+
+#: Learned solvers of the 3-cube with quarter turns: their files and logs, not our runs.
+PUBLISHED = (
+    Published("DeepCubeA", 14.66e6, 1.2e10, "A*, 10 000 states at a time: 100 %, 21.4 turns"),
+    Published("EfficientCube", 14.66e6, 5.2e10, "beam of 1024: 100 %, 23.3 turns; of 2¹⁸: 21.3"),
+    Published("CayleyPy", 0.73e6, 1.28e8, "beam of 2²⁰: 100 % of ten cubes, 20.5 turns"),
+)

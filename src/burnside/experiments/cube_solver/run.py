@@ -1,0 +1,145 @@
+"""Running it: a cell is one network, trained and tried on random cubes, resumable to the same bits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from burnside._random import held_out
+from burnside._types import AnyArray
+from burnside.agents.common.members import Member
+from burnside.agents.common.training import Budget
+from burnside.agents.cube_walks.config import WalkConfig
+from burnside.envs.cube import CubeSpec, scramble
+from burnside.errors import UnknownName
+from burnside.experiments.cube_solver.config import ARMS, PRESETS, RATE_SEEDS, RATES, Plan, agent
+from burnside.experiments.loop import run_learners
+from burnside.runs import Cell, Context
+
+if TYPE_CHECKING:
+    from burnside.agents.cube_walks import CubePolicy
+    from burnside.search.result import SearchResult
+
+__all__ = ["EXPERIMENT", "CubeSolver", "cube", "try_cubes"]
+
+EXPERIMENT = "cube_solver"
+_SPEC = CubeSpec(3)
+
+
+class CubeSolver:
+    """The job of the sweep, and the table."""
+
+    def plan(self, preset: str) -> Sequence[Cell]:
+        """The cells of a preset: rates first, then budgets seed by seed, then sizes."""
+        if preset not in PRESETS:
+            raise UnknownName("preset", preset, PRESETS)
+        plan = PRESETS[preset]
+        cells = [
+            _cell(plan, "rate", arm, RATE_SEEDS + seed, agent(plan, arm, plan.rate_budgets[arm], rate=rate))
+            for seed in range(plan.rate_seeds)
+            for arm in plan.rate_budgets
+            for rate in RATES
+        ]
+        cells += [
+            _cell(plan, "budget", arm, seed, agent(plan, arm, states))
+            for seed in range(plan.seeds)
+            for arm, budgets in plan.budgets.items()
+            for states in budgets
+        ]
+        return cells + [
+            _cell(plan, "size", arm, seed, agent(plan, arm, plan.size_states, hidden=hidden))
+            for seed in range(plan.size_seeds)
+            for arm, sizes in plan.sizes.items()
+            for hidden in sizes
+        ]
+
+    def run_cell(self, cell: Cell, context: Context) -> Mapping[str, Any]:
+        """Train one network and let it solve cubes."""
+        import torch
+
+        from burnside.agents.cube_walks import WalkRun
+
+        torch.set_num_threads(1)  # products this small gain nothing from more
+        config, (seed,) = cell.config, cell.seeds
+        settings = WalkConfig.from_json(dict(config["agent"]))
+        run = WalkRun(settings, _SPEC, Member(seed, ARMS[str(config["arm"])][0]))
+        run_learners(
+            context,
+            [run],
+            lambda run: run.advance(Budget(steps=settings.states)),
+            done=lambda run: run.states,
+            budget=settings.states,
+        )
+        network = run.network()
+        tried = try_cubes(network, config)
+        lengths = [len(each.moves) for each in tried if each.solved]
+        context.save("cubes", _lengths(seed, tried))
+        shown = next((k for k, each in enumerate(tried) if each.solved and each.moves), None)
+        if shown is not None:
+            turns = np.array(tried[shown].moves, dtype=np.int8)
+            context.save("solution", {"cube": np.full(len(turns), shown, dtype=np.int32), "turn": turns})
+        row = {
+            "seed": seed,
+            "weights": network.weights,
+            "loss": run.loss,
+            "solved": len(lengths),
+            "tried": len(tried),
+            "length": float(np.mean(lengths)) if lengths else None,
+            "evaluated": float(np.mean([each.evaluated for each in tried])),
+        }
+        return {"rows": [row]}
+
+    def table(self, folder: Path, allow_missing: bool) -> list[dict[str, Any]]:
+        """One row per setting, and one per arm with what it needs; see ``analysis.table``."""
+        from burnside.experiments.cube_solver.analysis import table
+
+        return table(folder, allow_missing)
+
+
+def _cell(plan: Plan, kind: str, arm: str, seed: int, settings: WalkConfig) -> Cell:
+    how = f"{settings.states} states, rate {settings.learning_rate:g}, {settings.hidden[0]} units"
+    units = settings.hidden[0] * (20 + settings.hidden[1]) + 4 * settings.hidden[1] ** 2
+    return Cell(
+        EXPERIMENT,
+        {
+            "kind": kind,
+            "arm": arm,
+            "states": settings.states,
+            "rate": settings.learning_rate,
+            "units": settings.hidden[0],
+            "cubes": plan.cubes,
+            "turns": plan.turns,
+            "width": plan.width,
+            "depth": plan.depth,
+            "agent": settings.to_json(),
+        },
+        (seed,),
+        label=f"{kind}: {arm}, {how}, seed {seed}",
+        cost=settings.states * (5e4 + units),
+    )
+
+
+def cube(turns: int, number: int) -> AnyArray:
+    """A random cube that networks are tried on, the same for all of them."""
+    states, _ = scramble(_SPEC, held_out(), turns, number)
+    return states[0]
+
+
+def try_cubes(network: CubePolicy, config: Mapping[str, Any]) -> list[SearchResult]:
+    """A plain beam, without a table of the endgame, on random cubes."""
+    from burnside.search.policy_beam import PolicyBeamConfig, policy_beam
+
+    settings = PolicyBeamConfig(int(config["width"]), int(config["depth"]), table=0)
+    return [policy_beam(network, cube(int(config["turns"]), k), settings) for k in range(int(config["cubes"]))]
+
+
+def _lengths(seed: int, tried: Sequence[SearchResult]) -> dict[str, AnyArray]:
+    lengths = [len(each.moves) if each.solved else -1 for each in tried]
+    return {
+        "seed": np.full(len(tried), seed, dtype=np.int32),
+        "cube": np.arange(len(tried), dtype=np.int32),
+        "length": np.array(lengths, dtype=np.int16),
+    }

@@ -1,0 +1,95 @@
+"""The endgame table against breadth-first counts, and beams that find what is known."""
+
+import numpy as np
+import pytest
+
+from burnside.agents.common.members import Member
+from burnside.agents.cube_walks import CubePolicy, WalkConfig, WalkRun
+from burnside.envs.cube import CubeSpec, apply_moves, scramble, solved
+from burnside.envs.cube.core import is_solved
+from burnside.envs.cube.placements import placements
+from burnside.envs.cube.tables import two_values
+from burnside.errors import InvalidParameter
+from burnside.search.endgame import Endgame
+from burnside.search.policy_beam import PolicyBeamConfig, policy_beam
+from burnside.search.solver import SolverConfig, solve_cube
+
+THREE = CubeSpec(3)
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def policy(request: pytest.FixtureRequest) -> CubePolicy:
+    run = WalkRun(WalkConfig.preset("smoke", sides=request.param), THREE, Member(0, "equivariant"))
+    run.run()
+    return run.network()
+
+
+def test_classes_of_the_endgame() -> None:
+    # mod 96: docs/experiments/cube.md, counted over stickers
+    table = Endgame(placements(THREE), 6)
+    assert table.classes[:5] == (1, 1, 5, 17, 130)
+    states, _ = scramble(THREE, np.arange(60), np.arange(60) % 7)
+    rows = table.world.encode(states)
+    for k, state in enumerate(states):
+        turns = table.solve(rows[k])
+        assert len(turns) <= k % 7 and bool(is_solved(THREE, apply_moves(THREE, state, turns)))
+    far, _ = scramble(THREE, [1], [60])
+    assert table.distances(table.world.encode(far)).tolist() == [-1]
+    with pytest.raises(InvalidParameter, match="more than 6 turns"):
+        table.solve(table.world.encode(far)[0])
+
+
+def test_the_endgame_of_the_two_cube_is_its_table() -> None:
+    two = CubeSpec(2)
+    table = Endgame(placements(two), 6)
+    states, _ = scramble(two, np.arange(40), np.arange(40) % 12)
+    exact = two_values(states)
+    assert (table.distances(table.world.encode(states)) == np.where(exact <= 6, exact, -1)).all()
+
+
+def test_short_scrambles_are_solved_by_the_beam_alone(policy: CubePolicy) -> None:
+    for moves in ("", "R", "R U F'", "R U F' L D2"):
+        state = apply_moves(THREE, solved(THREE), moves)
+        for inverse in (False, True):
+            found = policy_beam(policy, state, PolicyBeamConfig(width=512, depth=8, table=0), inverse=inverse)
+            assert found.solved and bool(is_solved(THREE, apply_moves(THREE, state, list(found.moves)))), moves
+            assert found.length == len(THREE.parse(moves))
+
+
+def test_longer_scrambles_of_a_larger_cube(policy: CubePolicy) -> None:
+    five = CubeSpec(5)
+    states, _ = scramble(five, np.arange(4), 9)
+    for state in states:
+        found = solve_cube(policy, state, SolverConfig(width=512, table=6))
+        assert found.solved and found.length <= 11
+        assert bool(is_solved(five, apply_moves(five, state, list(found.moves))))
+
+
+def test_a_beam_that_fails_says_so(policy: CubePolicy) -> None:
+    state = scramble(THREE, [0], [60])[0][0]
+    found = policy_beam(policy, state, PolicyBeamConfig(width=2, depth=5, table=3))
+    assert not found.solved and found.moves == () and "within 5" in found.reason
+    wider = solve_cube(policy, state, SolverConfig(width=2, retries=1, depth=5, table=3))
+    assert wider.evaluated > 3 * found.evaluated
+
+
+def test_the_recipe_serves_other_cubes() -> None:
+    two, four = CubeSpec(2), CubeSpec(4, "slices")
+    run = WalkRun(WalkConfig.preset("smoke", walk=14, states=51_200), two, Member(0, "equivariant"))
+    run.run()
+    states, _ = scramble(two, np.arange(5), 40)
+    for state, exact in zip(states, two_values(states), strict=True):
+        found = solve_cube(run.network(), state, SolverConfig(width=256))
+        assert found.length is not None and exact <= found.length <= exact + 4
+    policy = WalkRun(WalkConfig.preset("smoke"), four, Member(0, "equivariant")).network()
+    for state in scramble(four, np.arange(3), 4)[0]:
+        found = solve_cube(policy, state)
+        assert found.length is not None and found.length <= 4
+        assert bool(is_solved(four, apply_moves(four, state, list(found.moves))))
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(InvalidParameter, match="effort"):
+        SolverConfig(effort=-1)
+    with pytest.raises(InvalidParameter, match="table"):
+        PolicyBeamConfig(table=-1)

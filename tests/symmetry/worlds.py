@@ -1,0 +1,79 @@
+"""Small worlds with known groups, for tests of discovery: what a stranger would write."""
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+
+
+class World(gym.Env):
+    """Numbers x that move by ``f(x, a)`` and pay ``r(x)``."""
+
+    width, forces = 3, 3
+
+    def __init__(self):
+        self.observation_space = spaces.Box(-np.inf, np.inf, (self.width,))
+        self.action_space = spaces.Box(-1, 1, (self.forces,))
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        self.x, self.clock = self.np_random.normal(size=self.width), 0
+        return self.x.astype(np.float32), {}
+
+    def step(self, action):
+        self.x, self.clock = self.f(self.x, np.asarray(action, dtype=float)), self.clock + 1
+        return self.x.astype(np.float32), float(self.r(self.x)), bool(np.abs(self.x).max() > 8), self.clock >= 60, {}
+
+
+class Round3(World):
+    """Three numbers, each pushed by the one before: C3, not its mirrors."""
+
+    def f(self, x, a):
+        return x + 0.1 * (0.3 * np.roll(x, 1) ** 2 - x + 0.5 * a)
+
+    def r(self, x):
+        return -np.sum((x - 0.2) ** 2)
+
+
+class Square(World):
+    """A point in a square: D4."""
+
+    width, forces = 4, 2
+
+    def f(self, x, a):
+        p, v = x[:2], x[2:]
+        v = v + 0.1 * (a - p**3 - 0.1 * v)
+        return np.concatenate([p + 0.1 * v, v])
+
+    def r(self, x):
+        return -np.sum(x[:2] ** 4)
+
+
+class SquareLeft(Square):
+    """Only its reward prefers one side: the mirror of the other axis is left."""
+
+    def r(self, x):
+        return super().r(x) + 0.3 * x[0]
+
+
+class SquareAlmost(Square):
+    """A force of two thousandths that no symmetry has."""
+
+    def f(self, x, a):
+        y = super().f(x, a)
+        y[2] += 2e-3 * x[0] ** 2
+        y[3] += 3e-3 * x[1] ** 2
+        return y
+
+
+class Disc(World):
+    """A point in a round well, pushed along its own direction: O(2)."""
+
+    width, forces = 4, 1
+
+    def f(self, x, a):
+        p, v = x[:2], x[2:]
+        v = v + 0.1 * (a[0] * p - 0.3 * v - p * np.sum(p * p))
+        return np.concatenate([p + 0.1 * v, v])
+
+    def r(self, x):
+        return -np.linalg.norm(x[:2])
