@@ -31,9 +31,9 @@ def test_plans_have_every_control_beside_its_arm():
         assert len({cell.name for cell in cells}) == len(cells)
     for task in PRESETS["study"]:
         found = conditions(task)
-        assert found[0] == ("baseline", "") and ("canonical", "placebo") in found
+        assert found[0] == ("baseline", "") and (task.arms[1], "placebo") in found
     envs = {task.env for task in PRESETS["study"]}
-    assert len(envs) >= 12 and len({task.family for task in PRESETS["study"]}) >= 5
+    assert len(envs) >= 14 and len({task.family for task in PRESETS["study"]}) >= 5
 
 
 def test_a_measurement_from_cells_to_rows(tmp_path):
