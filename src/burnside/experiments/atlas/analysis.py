@@ -205,43 +205,31 @@ def saving_of(ratio: Ratio) -> bool:
 def verdicts(group: Group) -> dict[tuple[str, str], str]:
     """What may be said of every arm: a saving by symmetry, one that a control shares, a loss, or not decided.
 
-    A control shares a saving if it saves for certain as well and the arm is not certainly faster than it.
+    *By symmetry* is said if the arm saves for certain and is faster, for certain, than the feature alone and than the
+    placebo. A control shares a saving if it saves for certain and the arm is not certainly faster than it. Another
+    domain that saves too speaks for the symmetry; if it does not, the saving is one of the domain.
     """
-    out: dict[tuple[str, str], str] = {}
-    for condition in group.conditions:
-        arm, control = condition
-        if condition == ("baseline", "") or control:
-            continue
-        ratio = group.ratio(condition)
-        if saving_of(ratio):
-            shared = []
-            for name in CONTROLS:
-                other = (arm, name)
-                if other not in group.conditions or not saving_of(group.ratio(other)):
-                    continue
-                beyond = group.ratio(condition, against=other)
-                if name == "domain" or saving_of(beyond):
-                    continue  # another domain that saves too speaks for the symmetry
-                shared.append(name)
-            missing = [name for name in ("placebo",) if (arm, name) not in group.conditions]
-            spoiled = (arm, "domain") == ("canonical", "domain") or (
-                arm == "canonical"
-                and ("canonical", "domain") in group.conditions
-                and not saving_of(group.ratio(("canonical", "domain")))
-            )
-            if shared:
-                out[condition] = f"a saving that a control shares ({', '.join(shared)}): not by symmetry"
-            elif spoiled:
-                out[condition] = "a saving of this domain: another domain of the same symmetry does not save"
-            elif missing:
-                out[condition] = "a saving, without the control 'placebo' for this arm"
-            else:
-                out[condition] = "a saving by symmetry"
-        elif ratio.high is not None and ratio.high < 1.0:
-            out[condition] = "a loss"
-        else:
-            out[condition] = "not decided here"
-    return out
+    arms = [key for key in group.conditions if key != ("baseline", "") and not key[1]]
+    return {(arm, ""): _verdict(group, arm) for arm, _ in arms}
+
+
+def _verdict(group: Group, arm: str) -> str:
+    ratio = group.ratio((arm, ""))
+    if not saving_of(ratio):
+        return "a loss" if ratio.high is not None and ratio.high < 1.0 else "not decided here"
+    controls = [name for name, arms in CONTROLS.items() if arm in arms]
+    there = [name for name in controls if (arm, name) in group.conditions]
+    if "domain" in there and not saving_of(group.ratio((arm, "domain"))):
+        return "a saving of this domain: another domain of the same symmetry does not save"
+    rivals = [name for name in there if name != "domain" and not saving_of(group.ratio((arm, ""), against=(arm, name)))]
+    shared = [name for name in rivals if saving_of(group.ratio((arm, name)))]
+    if shared:
+        return f"a saving that a control shares ({', '.join(shared)}): not by symmetry"
+    if rivals:
+        return f"a saving; whether a control shares it is not decided ({', '.join(rivals)})"
+    if "placebo" not in there:
+        return "a saving, without the control 'placebo' for this arm"
+    return "a saving by symmetry"
 
 
 def curve_band(scores: Scores) -> dict[str, list[float]]:

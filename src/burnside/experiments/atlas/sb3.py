@@ -30,6 +30,10 @@ class _Form:
     def __init__(self, symmetry: FlatSymmetry) -> None:
         self._symmetry = symmetry
 
+    def __deepcopy__(self, memo: Any) -> _Form:
+        """Gymnasium copies what a wrapper was made with; this never changes."""
+        return self
+
     def _rows(self, x: Any) -> tuple[AnyArray, bool]:
         found = np.asarray(x, dtype=np.float32)
         return (found.reshape(1, -1), True) if found.ndim == 1 else (found, False)
