@@ -91,7 +91,7 @@ def test_mirrored_steps_keep_the_log_probability_of_the_behaviour():
     rng = np.random.default_rng(0)
     obs, action = rng.normal(size=(8, 4)).astype(np.float32), rng.integers(0, 2, size=(8, 1)).astype(np.float32)
     steps = kernels.Steps(obs, action, *(rng.normal(size=8).astype(np.float32) for _ in range(3)))
-    found, order = learner._augmented(0, steps, np.arange(8)[::-1])
+    found, order = learner.network._augmented(learner.use, 0, steps, np.arange(8)[::-1], 0)
     assert np.array_equal(found.obs[8:], -obs) and np.array_equal(found.action[8:], 1 - action)
     for column in ("log_prob", "advantage", "target"):
         assert np.array_equal(getattr(found, column)[8:], getattr(steps, column))

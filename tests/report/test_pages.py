@@ -15,7 +15,7 @@ from burnside.errors import InvalidParameter, UnknownName
 from burnside.report import page_tables
 from burnside.report.pages import rewrite, write_pages
 from burnside.report.tables import spaced, with_error
-from burnside.stats import means_ratio
+from burnside.stats.ratios import means_ratio
 
 REPO = Path(__file__).resolve().parents[2]
 PAGES = [*sorted((REPO / "docs" / "experiments").glob("*.md")), REPO / "docs" / "atlas.md"]

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from burnside.stats import Times, difference, means_ratio, rate_over_seeds, times_ratio, wilson
+from burnside.stats import Times, difference, rate_over_seeds, times_ratio, wilson
 from burnside.stats.intervals import clopper_pearson, mean_band
+from burnside.stats.ratios import means_ratio
 from burnside.stats.scaling import crossing, loglog_slope
 
 SEEDS = (3, 5, 10)

@@ -7,7 +7,8 @@ import pytest
 from scipy import stats as scipy_stats
 
 from burnside.errors import InvalidParameter
-from burnside.stats import Times, means_ratio, times_ratio
+from burnside.stats import Times, times_ratio
+from burnside.stats.ratios import means_ratio
 
 
 def solved(*values: float) -> Times:

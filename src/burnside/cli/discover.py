@@ -85,7 +85,7 @@ class Discover:
             env = self._made()
         else:
             raise InvalidParameter(
-                f"{self.env!r} is no Gymnasium id such as CartPole-v1, no module:function and no npz or parquet file"
+                f"{self.env!r} is not a Gymnasium id such as CartPole-v1, a module:function, or an npz or parquet file"
             )
         policy = None if self.policy is None else load_object(self.policy)
         options = {"steps": self.steps, "samples": self.samples, "checks": self.checks, "seed": self.seed}

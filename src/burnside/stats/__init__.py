@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from burnside.stats.intervals import mean_interval as mean_interval
     from burnside.stats.intervals import rate_over_seeds as rate_over_seeds
     from burnside.stats.intervals import wilson as wilson
-    from burnside.stats.ratios import means_ratio as means_ratio
     from burnside.stats.ratios import times_ratio as times_ratio
 else:
     __all__, __getattr__, __dir__ = lazy(__name__)
