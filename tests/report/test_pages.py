@@ -69,6 +69,7 @@ def test_blocks_that_cannot_be_made_are_refused() -> None:
 #: Tables with intervals that no study of ``results/`` gives, by their first cell.
 BY_HAND = {
     "policy": "arithmetic, and the paper's number",
+    "seed": "the policy that comes with the package: the command above the table prints it",
     "cube": "the networks that come with the package: tests/cli/test_shipped.py",
 }
 

@@ -8,8 +8,9 @@ from scipy.spatial.transform import Rotation as Turn
 
 from burnside.errors import BurnsideError, InvalidAction, InvalidParameter
 from burnside.groups.rigid import Layout
-from burnside.symmetry import EnvSymmetry, Image, Labels, Rotation, Shift, SignedPermutation, Trivial, env_group
+from burnside.symmetry import EnvSymmetry, Image, Labels, Rotation, Shift, SignedPermutation, Trivial
 from burnside.symmetry.binding import bind
+from burnside.symmetry.groups import env_group
 
 
 @pytest.mark.parametrize(

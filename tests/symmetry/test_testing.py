@@ -61,7 +61,9 @@ def test_bad_options():
         assert_symmetric(Square(), access(MIRROR), components=["colour"])
 
 
-def test_the_fixture(pytester):
+def test_the_fixture(pytester, pytestconfig):
+    # pytest loads it by itself where this version is installed; loading it twice is an error
+    loaded = pytestconfig.pluginmanager.hasplugin("burnside")
     pytester.makepyfile(
         """
         from burnside.symmetry import EnvSymmetry
@@ -73,6 +75,8 @@ def test_the_fixture(pytester):
             assert_symmetric("CartPole-v1", EnvSymmetry("mirror", "- - - -", "labels 0,1"), samples=60)
         """
     )
-    result = pytester.runpytest_inprocess("-p", "burnside.testing.plugin", "-p", "no:cacheprovider")
+    result = pytester.runpytest_inprocess(
+        *([] if loaded else ["-p", "burnside.testing.plugin"]), "-p", "no:cacheprovider"
+    )
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*AssertionError*the worst coordinate is observation*"])
