@@ -177,6 +177,28 @@ def test_completion(capsys: pytest.CaptureFixture[str], shell: str) -> None:
     assert run(capsys, "completion", "fisch")[0] == 2
 
 
+def completed(script: Path, *words: str) -> list[str]:
+    """What the script offers in a real bash when Tab is pressed at the end of these words."""
+    line = " ".join(f"'{word}'" for word in words)
+    press = f"COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _tyro_burnside"
+    ask = f"source {script}; {press}; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+@pytest.mark.skipif(not shutil.which("bash") or not shutil.which("python3"), reason="there is no bash here")
+def test_names_are_completed_in_bash(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    script = tmp_path / "burnside.bash"
+    script.write_text(run(capsys, "completion", "bash")[1])
+    assert completed(script, "burnside", "mea") == ["measure"]
+    assert completed(script, "burnside", "atlas", "Walker") == ["Walker2d-v4", "Walker2d-v5"]
+    assert "dm_control/walker-walk-v0" in completed(script, "burnside", "check", "dm_control/")
+    assert completed(script, "burnside", "audit", "slip") == ["slip-ring"]
+    assert completed(script, "burnside", "table", "rin") == ["ring1d", "ring3d"]
+    assert completed(script, "burnside", "table", "ring1d", "--js") == ["--json"]
+    assert completed(script, "burnside", "sweep", "ring1d", "--engine", "r") == ["ray"]
+
+
 def test_version_is_quick_because_nothing_else_is_loaded() -> None:
     code = "import sys; from burnside.cli import main; main(['--version']); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

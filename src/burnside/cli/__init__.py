@@ -32,6 +32,11 @@ def main(argv: list[str] | None = None) -> int:
 
             print(f"burnside {__version__}")
             code = 0
+        elif arguments in ([], ["--help"], ["-h"]):
+            from burnside.cli.overview import show_beginning, show_help
+
+            (show_help if arguments else show_beginning)()
+            code = 0
         else:
             code = _main(arguments)
         sys.stdout.flush()  # here, where a full disk or a closed pipe can still be told
@@ -51,13 +56,14 @@ def _main(arguments: list[str]) -> int:
     import tyro
 
     from burnside.cli import commands
+    from burnside.cli.overview import QUESTION
 
     try:
         command = tyro.cli(
             commands.Command,
             args=arguments,
             prog="burnside",
-            description="How much less experience does your problem need because of its symmetry?",
+            description=QUESTION,
         )
     except SystemExit as stop:
         return int(stop.code) if isinstance(stop.code, int) else 2

@@ -13,7 +13,7 @@ import tyro
 from burnside.cli.console import output, print_json, print_problem, styled, table
 from burnside.errors import BurnsideError, InvalidParameter, UnknownName, UnreadableFile
 from burnside.experiments.arms import KEY
-from burnside.report.tables import number
+from burnside.report.columns import readable
 from burnside.runs import sweep
 from burnside.runs.job import DeviceName, EngineName, Experiment, PresetName
 from burnside.runs.results import committed, compact
@@ -139,16 +139,16 @@ class Table:
         if self.json:
             print_json({"experiment": self.experiment, "rows": rows})
             return 0
-        # intervals, flags and curves would make the table too wide to read; --json has them
-        curves = {key for row in rows for key, value in row.items() if isinstance(value, list)}
-        keys = dict.fromkeys(key for row in rows for key in row)
-        headers = [key for key in keys if key in _LIMITS or (key not in curves and not key.endswith(_DETAILS))]
-        shown = table(*headers)
-        for row in rows:
-            shown.add_row(*(_text(row.get(key)) for key in headers))
-        output().print(shown)
+        console = output()
+        for section in readable(self.experiment, rows):
+            shown = table(*section.headers, title=section.title or None)
+            for cells in section.rows:
+                shown.add_row(*cells)
+            console.print(shown)
+            console.print()
         if any(row.get("seeds") == 1 for row in rows):
-            output().print("a single seed: such rows have no interval and prove nothing")
+            console.print("a single seed: such rows have no interval and prove nothing")
+        console.print("in brackets: 95 % intervals over seeds; all columns with --json")
         return 0
 
     def _rows(self, found: Experiment, folder: Path) -> list[dict[str, Any]]:
@@ -162,11 +162,6 @@ class Table:
                 f"the results in {folder} are not such as {self.experiment} has them "
                 f"({type(error).__name__}: {error}): give the folder of its own sweep, or run it again"
             ) from error
-
-
-#: A ratio of which only a bound is known is its limit, so that these are never left out.
-_LIMITS = ("ratio_low", "ratio_high")
-_DETAILS = ("_low", "_high", "restricted_se", "censored", "single_seed")
 
 
 def parse_options(words: tuple[str, ...]) -> dict[str, Any]:
@@ -185,11 +180,3 @@ def parse_options(words: tuple[str, ...]) -> dict[str, Any]:
         except ValueError:
             found[key] = text
     return found
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return number(value) if isinstance(value, (int, float)) else str(value)
