@@ -54,7 +54,7 @@ BROWSERS := chromium
 COMPILE  := $(PYTHON) -P src/burnside/cli/tools.py compiler
 COMPILERS := gcc libc6-dev linux-libc-dev python3-dev
 
-.PHONY: browser test-main test-robot robot-early help install reproduce test test-all bench pages docs lint format constraints clean check-docs
+.PHONY: browser licences test-main test-robot robot-early help install reproduce test test-all bench pages docs lint format constraints clean check-docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -94,6 +94,9 @@ browser: ## make sure that there is a browser that works for the tests of the re
 
 pages: $(STAMP) ## write the tables and figures of docs/experiments again, from results/
 	$(BIN)/python -m burnside.report.pages docs
+
+licences: $(STAMP) ## write docs/licences.md again, from the pins
+	$(BIN)/python docs/licences.py > .cache-licences.md && mv .cache-licences.md docs/licences.md
 
 docs: $(STAMP) ## build the documentation into site/
 	$(BIN)/python -m mkdocs build --strict --site-dir site

@@ -122,3 +122,13 @@ def test_ci_gets_a_browser_runs_make_test_and_nothing_else() -> None:
     lines = [line for line in script.read_text().splitlines() if line and not line.startswith("#")]
     assert lines[0] == "set -euo pipefail"
     assert [line for line in lines if "make" in line] == ["make browser", "make test"]
+
+
+def test_every_package_has_its_licence_listed() -> None:
+    """`docs/licences.md` is written by `make licences`; new pins need a new page."""
+    listed = dict(
+        re.findall(r"^\| ([a-z0-9-]+) \| (\d\S*) \| [^|]+ \| [^|]+ \|$", (REPO / "docs/licences.md").read_text(), re.M)
+    )
+    robot = (REPO / "constraints-robot.txt").read_text().splitlines()
+    named = {canonical(line): line.split("==")[1] for line in [*robot, *PINS] if "==" in line and line[0] != "#"}
+    assert listed == {name: version.split(";")[0].strip() for name, version in named.items()}

@@ -247,6 +247,13 @@ def test_help_has_every_command_once_and_the_beginning_runs(capsys: pytest.Captu
         assert command_problem(f"{command} --json") is None
 
 
+def test_an_old_name_of_an_option_is_taken_with_a_note(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    missing = str(tmp_path / "none.hdf5")
+    for option, noted in (("--frame", True), ("--arm", False)):
+        code, _, err = run(capsys, "train", "robot", "--demos", missing, option, "gripper", "--out", str(tmp_path))
+        assert code == 2 and ("--frame is called --arm now" in err) is noted, err
+
+
 def test_help_is_quick_because_little_is_loaded() -> None:
     code = "import sys; from burnside.cli import main; main(['--help']); main([]); print('tyro' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

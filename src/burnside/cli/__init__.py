@@ -67,7 +67,20 @@ def _main(arguments: list[str]) -> int:
         )
     except SystemExit as stop:
         return int(stop.code) if isinstance(stop.code, int) else 2
+    _note_old_names(arguments)
     return run(command)
+
+
+#: Options that still have their old name, by command: old, new, and the version in which the old one goes.
+_OLD_NAMES = {("train", "robot"): (("--frame", "--arm", "0.3.0"),)}
+
+
+def _note_old_names(arguments: list[str]) -> None:
+    for command, names in _OLD_NAMES.items():
+        for old, new, version in names:
+            words = [word.partition("=")[0] for word in arguments]
+            if tuple(words[: len(command)]) == command and old in words:
+                _show_warning(f"{old} is called {new} now; the old name goes with version {version}")
 
 
 def run(command: Any) -> int:

@@ -15,6 +15,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -103,12 +104,13 @@ def read_results(folder: str | Path, *, preset: str | None = None, allow_missing
 
 
 def committed(experiment: str) -> Path | None:
-    """Where the committed results of an experiment are: ``results/`` here, or that of the checkout we run from.
+    """Where the committed results of an experiment are: in ``results/`` here or in our checkout, or in the wheel.
 
     >>> committed("no such experiment") is None
     True
     """
-    places = [Path("results") / experiment, Path(__file__).resolve().parents[3] / "results" / experiment]
+    checkout, package = Path(__file__).resolve().parents[3], Path(str(files("burnside")))
+    places = [top / "results" / experiment for top in (Path(), checkout, package)]
     marks = ("manifest.json", f"{experiment}.csv")  # a compact sweep, or a table of the report
     return next((place for place in places if any((place / mark).exists() for mark in marks)), None)
 
