@@ -1,5 +1,6 @@
 """The moved cell: only the world's frame notices it; features, rewards and demonstrations of the fair comparison."""
 
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,12 @@ def demo() -> Demonstration:
     found = attempt(Simulation(task, build_scene(task, 10)), 0, noise=0.003)
     assert found is not None
     return found
+
+
+def test_the_example_says_what_a_moved_cell_changes(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(Path(__file__).resolve().parents[2] / "examples" / "robot.py"), run_name="__main__")
+    world, hand = (float(line.split()[-1]) for line in capsys.readouterr().out.splitlines())
+    assert world > 0.05 > 1e-3 > hand
 
 
 def test_motions_are_counted() -> None:
