@@ -21,6 +21,7 @@ from burnside.experiments.registry import EXPERIMENTS
 from burnside.report.claims import ledger_section, load
 from burnside.report.cube import cube_part
 from burnside.report.cube_solver import cube_solver_part
+from burnside.report.front import front_section
 from burnside.report.mistakes import mistakes_part
 from burnside.report.page import Page, escape
 from burnside.report.planar import planar_part
@@ -182,8 +183,11 @@ def reproduce(
         "Intervals are 95 % over seeds: Student's t for means, Welch's t on logarithms for ratios of times, Wilson's "
         "for rates with the seed as the unit.",
         tabs=True,
+        fold=True,
     )
-    ledger_section(page, load())
+    claims = load()
+    front_section(page, claims, Path(out))
+    ledger_section(page, claims)
     outcome = Reproduced(Path(out) / "index.html")
     shown = view or View()
     _write(page, states, outcome.path)  # a place that cannot be written is noticed before hours of work

@@ -21,7 +21,7 @@ from burnside.runs import Results, read_results
 
 __all__ = ["cube_solver_part", "needed_text", "show", "solver_plot"]
 
-_COLOURS = {arm: style.colour(k) for k, arm in enumerate(ARMS)}
+_COLOURS = style.ARM_COLOURS
 
 
 def cube_solver_part(page: Page, preset: str, folder: Path, out: Path) -> None:

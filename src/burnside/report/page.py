@@ -87,6 +87,7 @@ class Page:
         lead: a paragraph before everything.
         contents: whether a page of several sections lists them.
         tabs: whether that list shows one section at a time, see :mod:`burnside.report.tabs`.
+        fold: whether tables come after what else there is below a heading, and are opened by a click.
 
     >>> page = Page("Zoo audit")
     >>> page = page.section("Ring", id="ring").table(["model", "states"], [["ring(n=5) <&>", 400]])
@@ -95,8 +96,11 @@ class Page:
     (True, True)
     """
 
-    def __init__(self, title: str, *, lead: object = "", contents: bool = True, tabs: bool = False) -> None:
+    def __init__(
+        self, title: str, *, lead: object = "", contents: bool = True, tabs: bool = False, fold: bool = False
+    ) -> None:
         self.title = title
+        self.fold = fold
         self.contents = contents
         self._parts: list[str] = [f"<p>{escape(lead)}</p>"] if lead else []
         self._sections: list[tuple[str, str, list[str]]] = []
@@ -105,6 +109,8 @@ class Page:
         self.use("page")
         if tabs:
             self.use("tabs")
+        if fold:
+            self.use("fold")
 
     def section(self, title: str, html: str = "", id: str | None = None) -> Page:
         """Start a section; what is added next goes into it."""
@@ -127,7 +133,10 @@ class Page:
 
     def table(self, headers: Sequence[object], rows: Iterable[Sequence[object]], caption: object = "") -> Page:
         """Add a table; see :func:`table`."""
-        return self.html(table(headers, rows, caption))
+        if not self.fold:
+            return self.html(table(headers, rows, caption))
+        title = escape(caption) if caption else Html("The numbers")
+        return self.html(f"{_FOLDED}<summary>{title}</summary>{table(headers, rows)}</details>")
 
     def figure(self, svg: str, caption: object = "") -> Page:
         """Add a figure; see :func:`figure`."""
@@ -157,7 +166,7 @@ class Page:
         shown = self.contents and len(self._sections) > 1
         toc = f'<nav class="toc" aria-label="Contents"><ol>{links}</ol></nav>' if shown else ""
         sections = "\n".join(
-            f'<section id="{escape(key)}"><h2>{escape(t)}</h2>\n{"".join(parts)}</section>'
+            f'<section id="{escape(key)}"><h2>{escape(t)}</h2>\n{"".join(_plots_first(parts))}</section>'
             for key, t, parts in self._sections
         )
         scripts = "".join(f"<script>{code}</script>\n" for code in self._scripts)
@@ -172,6 +181,21 @@ class Page:
     def write(self, path: str | Path) -> Path:
         """Write the file: all of it or nothing."""
         return write_text(path, self.render())
+
+
+#: How a table begins that is opened by a click.
+_FOLDED = '<details class="folded">'
+
+
+def _plots_first(parts: Sequence[str]) -> list[str]:
+    """The parts of a section, the folded tables below each heading after everything else there."""
+    out: list[str] = []
+    tables: list[str] = []
+    for part in parts:
+        if part.startswith("<h3"):
+            out, tables = [*out, *tables], []
+        (tables if part.startswith(_FOLDED) else out).append(part)
+    return [*out, *tables]
 
 
 _NUMERAL = re.compile(r"[-+−–∞]?[\d.,]*(?:e[-+]?\d+)?(?:\^[\d.]+)?%?")

@@ -8,6 +8,7 @@ from typing import Any
 
 from burnside.experiments.planar.analysis import cover_rows, finetune_curves, table
 from burnside.experiments.planar.config import ARMS
+from burnside.report import style
 from burnside.report.page import Page
 from burnside.report.parts import add_figures, add_results
 from burnside.report.plots import Plot, band, plot
@@ -17,7 +18,7 @@ from burnside.stats.ratios import Ratio
 
 __all__ = ["finetune_plot", "imitation_plot", "planar_part", "ratio_text", "saving_text", "show", "spread_plot"]
 
-_COLOURS = {"world": "#d55e00", "relative": "#009e73", "robot": "#0072b2"}
+_COLOURS = style.ARM_COLOURS
 
 
 def planar_part(page: Page, preset: str, folder: Path, out: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from burnside.experiments.robot.analysis import Curve, finetune_curves, table, training_curves
 from burnside.experiments.robot.config import ARMS
+from burnside.report import style
 from burnside.report.page import Page
 from burnside.report.parts import add_figures, add_results
 from burnside.report.plots import Plot, band, plot
@@ -16,15 +17,7 @@ from burnside.runs import Results, read_results
 
 __all__ = ["demonstrations_plot", "finetune_plot", "has_simulator", "robot_part", "show"]
 
-_COLOURS = {
-    "world": "#d55e00",
-    "base": "#009e73",
-    "azimuth": "#cc79a7",
-    "relative": "#8a8a8a",
-    "upright": "#e69f00",
-    "gripper": "#0072b2",
-    "augmented": "#56b4e9",
-}
+_COLOURS = style.ARM_COLOURS
 _SEES = {"state": "poses", "cloud": "clouds", "tokens": "poses in the clouds' network"}
 _NEEDED = ("mujoco", "robosuite", "h5py", "fpsample", "torch")
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from burnside.experiments.atlas.analysis import Group, curve_band, groups, rows_of
 from burnside.experiments.atlas.config import FRACTIONS, MAIN, PATIENCE, PRESETS, conditions
+from burnside.report import style
 from burnside.report.page import Page
 from burnside.report.parts import add_results
 from burnside.report.plots import Plot, plot
@@ -21,10 +22,7 @@ from burnside.stats.ratios import Ratio
 
 __all__ = ["atlas_part", "measure_page", "plan_table", "savings_plot", "savings_rows"]
 
-_COLOURS = {
-    "baseline": "#444444", "canonical": "#0072b2", "augment": "#009e73", "augment-random": "#56b4e9",
-    "averaging": "#d55e00", "equivariant": "#cc79a7", "mirror-loss": "#e69f00", "relaxed": "#999933",
-}  # fmt: skip
+_COLOURS = style.ARM_COLOURS
 _STYLES = {"": "-", "domain": "--", "feature": ":", "placebo": "-."}
 HEADERS = [
     "arm",

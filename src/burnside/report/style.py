@@ -23,6 +23,7 @@ __all__ = [
     "LINE",
     "MUTED",
     "PAPER",
+    "arm_colour",
     "colour",
     "faintness",
     "font_size",
@@ -38,14 +39,33 @@ FONTS = ["DejaVu Sans", "sans-serif"]
 #: Colours of the printed figure.
 INK, MUTED, LINE, PAPER = "#1b1f24", "#5c6670", "#c3cad1", "#ffffff"
 
-#: Arms of the experiments, so that an arm has one colour in all of them; frames have their own.
+#: Arms of the experiments and frames: each has one colour in all pictures, at least three times as dark as paper (as
+#: WCAG asks of graphics). What uses no symmetry is orange, a canonical form blue.
 ARM_COLOURS = {
     "baseline": "#d55e00",
+    "none": "#d55e00",
+    "world": "#d55e00",
+    "none, two sides": "#8a3c00",
     "canonical": "#0072b2",
-    "position": "#e69f00",
     "conjugation": "#0072b2",
-    "augment": "#009e73",
-    "equivariant": "#cc79a7",
+    "canonical-48": "#0072b2",
+    "robot": "#0072b2",
+    "gripper": "#0072b2",
+    "augment": "#008a64",
+    "augmented": "#008a64",
+    "augment-random": "#4f9d4f",
+    "averaging": "#7b4fb5",
+    "equivariant": "#b5518a",
+    "equivariant-48": "#b5518a",
+    "equivariant-96": "#74204f",
+    "mirror-loss": "#8c6d1f",
+    "relaxed": "#5a5a00",
+    "feature": "#5c6670",
+    "position": "#b87a00",
+    "relative": "#b87a00",
+    "upright": "#7b4fb5",
+    "azimuth": "#b5518a",
+    "base": "#3d6b4f",
 }
 
 #: Cells of a ring game (Fig. 1): goal, mine, free cell, and the outline of the agent.
@@ -74,6 +94,15 @@ def colour(i: int, *, dark: bool = False) -> str:
         lightness, chroma = _LEVELS[k % len(_LEVELS)]
         hue = (20.0 + k * _GOLDEN_ANGLE) % 360.0
     return _from_oklch(min(lightness + _DARK_LIFT * dark, 0.9), chroma, hue)
+
+
+def arm_colour(arm: str) -> str:
+    """The colour of an arm; ink for one that has none.
+
+    >>> arm_colour("canonical") == arm_colour("robot"), arm_colour("something else")
+    (True, '#1b1f24')
+    """
+    return ARM_COLOURS.get(arm, INK)
 
 
 def luminance(hexadecimal: str) -> float:

@@ -57,7 +57,8 @@
     target.scrollIntoView();
   };
   addEventListener('hashchange', follow);
-  show('');
+  show(document.getElementById('overview') ? 'overview' : '');  // the front page, if there is one
   const first = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  if (first && sections.includes(first)) show(first.id);
+  const inside = first && sections.find((s) => s.contains(first));
+  if (inside) show(inside.id);
 })();

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from burnside.report.claims.ledger import OURS, STATUSES, Claim, counts
 from burnside.report.page import Html, Page, escape
 
-__all__ = ["ledger_section", "markdown"]
+__all__ = ["STATUS_COLOURS", "ledger_section", "markdown"]
 
 _HEAD = """\
 # Claims ledger
@@ -80,7 +80,7 @@ def _section(claim: Claim) -> str:
 
 
 #: Light and dark colour of each status; the words stand beside it, so that nothing rests on colour alone.
-_COLOURS = {
+STATUS_COLOURS = {
     "correct": ("#00664a", "#5fd3ae"),
     "correct with a condition": ("#00568a", "#7cc4f2"),
     "wrong": ("#a33c00", "#ff9a5c"),
@@ -117,10 +117,11 @@ def _buttons(axis: str, numbers: Mapping[str, int], meanings: Mapping[str, str])
 
 
 def _block(claim: Claim) -> Html:
-    light, dark = _COLOURS[claim.status]
+    light, dark = STATUS_COLOURS[claim.status]
     needs = f"<p>To decide it: {escape(claim.needs)}</p>" if claim.needs else ""
     return Html(
-        f'<article class="claim" data-status="{escape(claim.status)}" data-ours="{escape(claim.ours)}" '
+        f'<article class="claim" id="claim-{escape(claim.id)}" '
+        f'data-status="{escape(claim.status)}" data-ours="{escape(claim.ours)}" '
         f'style="--light:{light};--dark:{dark}">'
         f'<p><span class="badge">{escape(claim.status)}</span> · here: {escape(claim.ours)} · {escape(claim.where)}</p>'
         f"<blockquote>“{escape(claim.quote)}”</blockquote>"
