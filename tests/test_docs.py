@@ -108,6 +108,38 @@ def test_every_output_belongs_to_a_block(page: Path) -> None:
             assert compared and promised_output(text, before, block) is not None, f"{page.name}:{block.line}"
 
 
+# README, and links.
+
+
+def test_readme_begins_with_what_it_is_for_how_to_get_it_and_the_two_commands() -> None:
+    lines = (REPO / "README.md").read_text().splitlines()
+    screen = "\n".join(lines[:40])
+    for words in ("How much less experience", "$ pip install", "$ make reproduce", "$ make test", "CanonicalEnv(env)"):
+        assert words in screen
+    assert "$ burnside measure" in screen and lines[0] == "# Burnside"
+
+
+def test_no_cell_of_a_table_in_readme_has_more_than_25_words() -> None:
+    cells = [
+        cell
+        for line in (REPO / "README.md").read_text().splitlines()
+        if line.startswith("|")
+        for cell in re.split(r"(?<!\\\\)\|", line)
+    ]
+    assert cells and [cell for cell in cells if len(cell.split()) > 25] == []
+
+
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+
+
+@pytest.mark.parametrize("page", [*PAGES, REPO / "CONTRIBUTING.md", REPO / "examples/README.md"], ids=lambda p: p.name)
+def test_links_lead_to_files_that_are_there(page: Path) -> None:
+    """Those of the documentation are also checked by mkdocs, README's by nobody else."""
+    text = FENCE.sub("", page.read_text())
+    targets = [link.split("#")[0] for link in LINK.findall(text) if not re.match(r"[a-z]+:|#", link)]
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
 # The runner itself.
 
 

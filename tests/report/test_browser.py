@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from burnside.cli.reproduce_parts import reproduce
+from burnside.cli.reproduce_parts import PARTS, reproduce
 from burnside.cli.tools import chromium
 from burnside.mdp import Symmetry, TabularMDP, quotient
 from burnside.report.claims import counts, load
@@ -69,10 +69,55 @@ def opened(browser: Any, path: Path) -> Iterator[Any]:
 
 
 @pytest.fixture
-def page(browser: Any, report: Path) -> Iterator[Any]:
-    """The report."""
+def front(browser: Any, report: Path) -> Iterator[Any]:
+    """The report as it is opened."""
     with opened(browser, report) as found:
         yield found
+
+
+@pytest.fixture
+def page(front: Any) -> Any:
+    """All of the report."""
+    front.locator("nav.tabs a[href='#']").click()
+    return front
+
+
+def test_the_front_page_is_pictures_that_lead_to_their_tabs(front: Any) -> None:
+    """Wide enough for letters to be read on a phone, nothing beside the page, every picture a link, no wall of text."""
+    assert front.locator("section#overview").is_visible() and not front.locator("section#claims").is_visible()
+    pictures = front.locator(".card .picture")
+    assert pictures.count() >= 3, "Table 1, the cube and the plane are committed"
+    cards = front.locator(".card")
+    assert all(len(card.locator("p").first.inner_text().split()) <= 60 for card in cards.all())
+    for place, (width, height) in WIDTHS.items():
+        front.set_viewport_size({"width": width, "height": height})
+        assert front.evaluate("document.documentElement.scrollWidth") <= width
+        assert front.evaluate(OVERLAPS)["found"] == []
+        sizes = front.evaluate(
+            "[...document.querySelectorAll('.card .picture svg text')].map(e => e.getBoundingClientRect().height)"
+        )
+        assert min(sizes) >= 7.5, "the smallest letters of a picture, in pixels"
+        keep(front, f"report-front-{place}.png", full_page=True)
+    targets = front.evaluate("[...document.querySelectorAll('.card a')].map(a => a.getAttribute('href').slice(1))")
+    made = {"overview", "claims", "theory"}  # the other tabs are there in a whole report
+    there = set(front.evaluate("[...document.querySelectorAll('main > section, article[id]')].map(e => e.id)"))
+    known = {*PARTS, *(f"claim-{claim.id}" for claim in load()), "claims"}
+    assert made <= there and set(targets) <= known
+    wrong = [claim for claim in load() if claim.status == "wrong"]
+    assert front.locator(".card .named li").count() == len(wrong)
+    front.locator(".card .named a").first.click()
+    front.wait_for_function("document.querySelector('section#claims').checkVisibility()")
+    assert not front.locator("section#overview").is_visible()
+
+
+def test_tables_are_opened_by_a_click_and_fit_the_desk(page: Any) -> None:
+    tables = page.locator("details.folded")
+    assert tables.count() >= 2 and not tables.first.locator("table").is_visible()
+    tables.first.locator("summary").click()
+    assert tables.first.locator("table").is_visible()
+    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+    wide = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
+    assert page.evaluate(wide) == 0, "no table scrolls sideways at 1280 pixels"
 
 
 def test_it_renders(page: Any) -> None:
@@ -278,14 +323,14 @@ def test_nothing_overlaps_or_runs_out_of_the_page(page: Any, place: str, scheme:
             keep(page.locator(".cube-player").first, "report-cube.png")
 
 
-def keep(what: Any, name: str) -> None:
+def keep(what: Any, name: str, **options: Any) -> None:
     """Write a picture for the documentation if that was asked for and there is such a thing, in few colours."""
     folder = os.environ.get("BURNSIDE_SCREENSHOTS")
     if folder and (not hasattr(what, "count") or what.count()):
         from PIL import Image
 
         path = Path(folder) / name
-        what.screenshot(path=path)
+        what.screenshot(path=path, **options)
         Image.open(path).convert("RGB").quantize(64).save(path, optimize=True)
 
 

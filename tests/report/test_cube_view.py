@@ -1,5 +1,6 @@
 """The player: its data replayed equal ``apply_moves``, its axes and signs turn stickers to where the tables say."""
 
+import html
 import json
 import re
 import subprocess
@@ -14,6 +15,7 @@ from burnside.cli.tools import chromium
 from burnside.envs.cube import CubeSpec, apply_moves, scramble, solved
 from burnside.envs.cube.geometry import FACES
 from burnside.errors import InvalidAction, InvalidModel, UnknownName
+from burnside.report.cube_picture import solving_svg
 from burnside.report.cube_view import add_player, cube_player, player_data
 from burnside.report.page import Page
 
@@ -142,3 +144,14 @@ def test_a_browser_shows_the_frames(tmp_path: Path) -> None:
     frames = re.search(r'data-frames="([^"]*)"', found.stdout)
     assert frames is not None and "data-failed" not in found.stdout
     assert frames[1] == ";".join(expected)
+
+
+def test_the_picture_in_readme_is_a_cube_that_its_turns_solve() -> None:
+    """`python -m burnside.report.cube_picture docs/images/cube-solved.svg` wrote it; the turns are in the file."""
+    text = (Path(__file__).resolve().parents[2] / "docs" / "images" / "cube-solved.svg").read_text(encoding="utf-8")
+    found = re.search(r"<desc>scramble: (.*); solution: (.*)</desc>", html.unescape(text))
+    assert found is not None
+    spec = CubeSpec(3)
+    turns, moves = (spec.parse(words) for words in found.groups())
+    assert len(turns) == 100 and f"solved in {len(moves)} quarter turns by 6 224 weights" in text
+    assert solving_svg(spec, turns, moves, f"solved in {len(moves)} quarter turns by 6 224 weights") == text

@@ -22,7 +22,7 @@ from burnside.report.plots import Plot, plot
 from burnside.report.tables import spaced, with_limits
 from burnside.runs.results import committed, read_results
 
-__all__ = ["front_section", "saving_picture"]
+__all__ = ["Card", "front_section", "saving_card", "saving_picture"]
 
 #: Inches: on a phone such a picture is shown at its own size, so that its letters can be read there.
 _SIZE = (4.3, 3.1)
@@ -38,6 +38,7 @@ class Card:
         sentence: the answer, with its numbers.
         picture: None where there are no results yet.
         more: markup below.
+        missing: whether there is nothing to show yet.
     """
 
     title: str
@@ -45,11 +46,12 @@ class Card:
     sentence: str
     picture: Plot | None = None
     more: str = ""
+    missing: bool = False
 
 
 def front_section(page: Page, claims: Sequence[Claim], out: Path) -> Page:
     """Add the section ``overview``."""
-    page.use("front").section("In five pictures", id="overview")
+    page.use("front").section("What was found, in pictures", id="overview")
     makers: list[Callable[[], Card]] = [
         _atlas,
         _ring1d,
@@ -58,17 +60,23 @@ def front_section(page: Page, claims: Sequence[Claim], out: Path) -> Page:
         _robot,
         lambda: _ledger(claims),
     ]
-    cards = []
-    for make in makers:
-        card = make()
+    cards = [make() for make in makers]
+    for card in cards:
         if card.picture is not None:
             card.picture.save(out / "figures")
-        cards.append(_markup(card))
-    page.html(f'<div class="cards">{"".join(cards)}</div>')
+    shown = "".join(_markup(card) for card in cards if not card.missing)
+    page.html(f'<div class="cards">{shown}</div>')
+    page.text(*(f"{card.title} {card.sentence}" for card in cards if card.missing))
     return page.text(
         "From the committed studies; what this machine measured is in the tabs. Bars and brackets are 95 % intervals "
         "over seeds. In every picture orange is without the symmetry and blue with a canonical form."
     )
+
+
+def saving_card() -> Card:
+    """The one picture for who sees only one: environments people use, or the plane until that study is there."""
+    card = _atlas()
+    return _planar() if card.missing else card
 
 
 def _markup(card: Card) -> Html:
@@ -85,7 +93,12 @@ def _markup(card: Card) -> Html:
 
 
 def _missing(title: str, tab: str, command: str) -> Card:
-    return Card(title, tab, f"The study has not been run to its end, so there is no picture. {command} runs it.")
+    return Card(
+        title,
+        tab,
+        f"The study has not been run to its end, so its picture is left out: '{command}' runs it.",
+        missing=True,
+    )
 
 
 # ---------------------------------------------------------------------- (1) environments people use
@@ -229,7 +242,7 @@ def _cube() -> Card:
     title = "How small a network solves random Rubik's cubes?"
     shipped = _shipped()
     if shipped is None:
-        return Card(title, "cube_solver", "This picture needs torch: pip install 'burnside[learn]'.")
+        return Card(title, "cube_solver", "Its picture needs torch: pip install 'burnside[learn]'.", missing=True)
     from burnside.experiments.cube_solver import PUBLISHED
 
     weights, states = shipped
@@ -251,16 +264,17 @@ def _cube() -> Card:
         for row in ours:
             axes.plot(row["states"], row["weights"], "o", color=style.arm_colour(row["arm"]), ms=5, label=row["arm"])
         axes.plot(states, weights, "*", color=style.arm_colour("equivariant-96"), ms=12, label="shipped, 96 symmetries")
-        for solver in PUBLISHED:
+        for k, solver in enumerate(sorted(PUBLISHED, key=lambda each: each.states)):
             axes.plot(solver.states, solver.weights, "x", color=style.INK, ms=6)
+            above = 6 if k % 2 else -13  # neighbours do not cover one another
             axes.annotate(
-                solver.name, (solver.states, solver.weights), xytext=(-4, 5), textcoords="offset points", fontsize=8,
-                ha="right",
+                solver.name, (solver.states, solver.weights), xytext=(0, above), textcoords="offset points", fontsize=8,
+                ha="center",
             )  # fmt: skip
         axes.plot([], [], "x", color=style.INK, label="published, no symmetry")
         axes.set(xscale="log", yscale="log", xlabel="training states", ylabel="weights")
         axes.margins(0.25, 0.25)
-        axes.legend(fontsize=7, loc="center left")
+        figure.legend(loc="outside lower center", ncols=2, fontsize=7)
 
     least = min(solver.weights for solver in PUBLISHED)
     fewest = min(solver.states for solver in PUBLISHED)
@@ -293,7 +307,8 @@ def _shipped() -> tuple[int, int] | None:
         return None
     with as_file(files("burnside") / "data" / "cube3-policy.safetensors") as path:
         file = open_tensors(path)
-        learned = {name: shape for name, shape in file.shapes.items() if "running" not in name and "count" not in name}
+        # the running means and variances of the normalisation are not learned
+        learned = {name: shape for name, shape in file.shapes.items() if not name.startswith(("mean", "var"))}
         return sum(math.prod(shape) for shape in learned.values()), int(file.settings("config")["states"])
 
 
@@ -414,7 +429,5 @@ def _ledger(claims: Sequence[Claim]) -> Card:
         "because nothing was run at a scale that could."
     )
     bar = f'<ol class="bar" aria-label="claims by status">{parts}</ol>'
-    more = (
-        f'{bar}<details><summary>The {len(wrong)} corrections by name</summary><ul class="named">{named}</ul></details>'
-    )
+    more = f'{bar}<ul class="named">{named}</ul>'
     return Card("Is the paper right?", "claims", sentence, None, more)

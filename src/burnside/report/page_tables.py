@@ -14,6 +14,7 @@ from burnside.experiments.arms import read_arms
 from burnside.report.atlas import atlas_tables
 from burnside.report.claims.compute import committed_file
 from burnside.report.cube import davi_table, gap_table, label_table
+from burnside.report.front import saving_card
 from burnside.report.mistakes import limits_text
 from burnside.report.planar import ratio_text, saving_text
 from burnside.report.plots import Plot
@@ -147,6 +148,25 @@ def _ring1d_figure() -> Plot:
 
 
 FIGURES["returns-ring1d.svg"] = cache(_ring1d_figure)
+
+
+# ---------------------------------------------------------------------- README's picture
+
+
+def _saving() -> str:
+    """What the library is for, in one picture: environments people use, or the plane until that study is there."""
+    card = saving_card()
+    return f"![{card.title}](docs/images/saving.svg)\n\n{card.title} {card.sentence} `burnside table {card.tab}`"
+
+
+def _saving_figure() -> Plot:
+    found = saving_card().picture
+    assert found is not None
+    return found
+
+
+block("saving")(_saving)
+FIGURES["saving.svg"] = cache(_saving_figure)
 
 
 # ---------------------------------------------------------------------- the 3D game

@@ -1,8 +1,8 @@
 """Pages of the documentation whose numbers are written from the committed results; a test holds them equal.
 
-``python -m burnside.report.pages docs`` (``make pages``) rewrites, in the pages under ``docs/experiments`` and in
-``docs/atlas.md``, everything between ``<!-- from results: NAME -->`` and ``<!-- end -->``, and the pictures in
-``docs/images``. What a block holds is in :mod:`burnside.report.page_tables`.
+``python -m burnside.report.pages docs`` (``make pages``) rewrites, in the pages under ``docs/experiments``, in
+``docs/atlas.md`` and in ``README.md``, everything between ``<!-- from results: NAME -->`` and ``<!-- end -->``, and the
+pictures in ``docs/images``. What a block holds is in :mod:`burnside.report.page_tables`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def rewrite(text: str) -> str:
 def write_pages(docs: Path) -> list[Path]:
     """Rewrite the blocks and pictures under a folder of documentation; the files that changed."""
     changed = []
-    for page in [*sorted((docs / "experiments").glob("*.md")), *docs.glob("atlas.md")]:
+    for page in [*sorted((docs / "experiments").glob("*.md")), *docs.glob("atlas.md"), *docs.parent.glob("README.md")]:
         before = page.read_text(encoding="utf-8")
         after = rewrite(before)
         if after != before:
