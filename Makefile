@@ -100,7 +100,7 @@ licences: $(STAMP) ## write docs/licences.md again, from the pins
 
 docs: $(STAMP) ## build the documentation into site/
 	$(BIN)/python -m mkdocs build --strict --site-dir site
-	@echo "the documentation is in site/index.html"
+	@echo "the documentation is in site/index.html; its search needs a server: $(BIN)/python -m http.server -d site"
 
 lint: $(STAMP) ## ruff, oxlint (the scripts of the report) and mypy, changing nothing
 	$(BIN)/python -m ruff check .

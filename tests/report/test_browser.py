@@ -331,7 +331,7 @@ def keep(what: Any, name: str, **options: Any) -> None:
 
         path = Path(folder) / name
         what.screenshot(path=path, **options)
-        Image.open(path).convert("RGB").quantize(64).save(path, optimize=True)
+        Image.open(path).convert("RGB").quantize(192).save(path, optimize=True)
 
 
 def test_it_prints(page: Any) -> None:

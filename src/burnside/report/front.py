@@ -429,5 +429,5 @@ def _ledger(claims: Sequence[Claim]) -> Card:
         "because nothing was run at a scale that could."
     )
     bar = f'<ol class="bar" aria-label="claims by status">{parts}</ol>'
-    more = f'{bar}<ul class="named">{named}</ul>'
+    more = f'{bar}<p>These need one; each link says which:</p><ul class="named">{named}</ul>'
     return Card("Is the paper right?", "claims", sentence, None, more)
