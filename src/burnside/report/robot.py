@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import os
 import subprocess
@@ -44,7 +45,11 @@ def simulator_python() -> Path | None:
     python = Path(os.environ.get("BURNSIDE_ROBOT_PYTHON") or ".venv-robot/bin/python").absolute()
     try:
         asked = subprocess.run(
-            [str(python), "-c", f"import {', '.join(_NEEDED)}, burnside; print(burnside.__version__)"],
+            [
+                str(python),
+                "-c",
+                f"import importlib.metadata as m, burnside, {', '.join(_NEEDED)}; print(m.version('burnside'))",
+            ],
             capture_output=True,
             text=True,
             check=False,
@@ -52,9 +57,7 @@ def simulator_python() -> Path | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    from burnside import __version__
-
-    works = asked.returncode == 0 and asked.stdout.split()[-1:] == [__version__]
+    works = asked.returncode == 0 and asked.stdout.split()[-1:] == [importlib.metadata.version("burnside")]
     return python if works else None
 
 
