@@ -1,4 +1,4 @@
-"""Compiled loops of the learners; ``plain`` has the same functions in numpy. Import it where it is used: it loads numba.
+"""Compiled loops of the learners; ``plain`` has the same functions in numpy. Imported where it is used: it loads numba.
 
 Random numbers come in from outside, three per step (class of the successor, member of the class, lifted action),
 so a run does not depend on how its episodes are cut into chunks.
