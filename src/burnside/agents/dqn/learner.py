@@ -199,60 +199,67 @@ class GeneralDQN:
 
     def _tick(self, who: IntArray) -> None:
         """One step of every scene of some members, with the updates that are due."""
-        config, every = self.config, len(who) == len(self.members)
+        config, replay, members, every = self.config, self.replay, who.tolist(), len(who) == len(self.members)
         rows = None if every else (who[:, None] * self.scenes + np.arange(self.scenes)).ravel()
-        obs, actions = self.obs[who], self._act(who)
+        obs = self.obs if every else self.obs[who]
+        actions = self._act(who, obs)
         taken = self.env.step_batch(self.state if rows is None else select(self.state, rows), actions.ravel())
-        after = self._observe(taken.state)
-        shape, ended = actions.shape, taken.terminated | taken.truncated
+        after, shape = self._observe(taken.state), actions.shape
+        ended = (taken.terminated | taken.truncated).reshape(shape)
         reward = taken.reward.reshape(shape)
-        over = (ended if config.limit_ends else taken.terminated).reshape(shape)  # after which nothing is to come
+        over = ended if config.limit_ends else taken.terminated.reshape(shape)  # after which nothing is to come
+        ends = ended.any()
         for i in range(self.scenes):
-            for k, m in enumerate(who.tolist()):
-                slot = int(self.step[m]) % config.capacity
-                self.replay.obs[m, slot], self.replay.after[m, slot] = obs[k, i], after[k, i]
-                self.replay.action[m, slot], self.replay.reward[m, slot] = actions[k, i], reward[k, i]
-                self.replay.terminated[m, slot] = over[k, i]
+            for k, m in enumerate(members):
+                slot = self.step.item(m) % config.capacity
+                replay.obs[m, slot], replay.after[m, slot] = obs[k, i], after[k, i]
+                replay.action[m, slot], replay.reward[m, slot] = actions[k, i], reward[k, i]
+                replay.terminated[m, slot] = over[k, i]
                 self.step[m] += 1
                 self.total[m, i] += reward[k, i]
                 self.length[m, i] += 1
-            self._learn(who, i)
-            for k in ended.reshape(shape)[:, i].nonzero()[0].tolist():
-                self._finish(int(who[k]), i, bool(taken.success.reshape(shape)[k, i]))
+            self._learn(members, i)
+            if ends:
+                for k in ended[:, i].nonzero()[0].tolist():
+                    self._finish(members[k], i, bool(taken.success.reshape(shape)[k, i]))
         state = taken.state
-        if ended.any():
-            state = self._restart(who, state, ended.reshape(shape))
+        if ends:
+            state = self._restart(who, state, ended)
             after = self._observe(state)
         self.state = state if rows is None else update_rows(self.state, rows, state)
-        self.obs[who] = after
+        if every:
+            self.obs = after
+        else:
+            self.obs[who] = after
 
-    def _act(self, who: IntArray) -> IntArray:
+    def _act(self, who: IntArray, obs: AnyArray) -> IntArray:
         """ε-greedy actions ``(who, scenes)``; every scene is an environment step of its own, with its own ε."""
-        at = (self.step[who][:, None] + np.arange(self.scenes)).ravel()
-        owners = np.repeat(who, self.scenes)
-        finished = [len(mine) for mine in self.recorder.rows]
-        levels = [self.config.epsilon(finished[m], int(t)) for m, t in zip(owners, at, strict=True)]
-        actions = np.empty(at.size, dtype=np.int64)
-        if kernels.explore(self.seeds[owners], at, np.array(levels), self.actions, actions):
-            best = self.network.values(who, self.obs[who]).argmax(axis=2)
+        rows, begun = self.recorder.rows, self.step.tolist()
+        each = [(m, begun[m] + i) for m in who.tolist() for i in range(self.scenes)]
+        levels = np.array([self.config.epsilon(len(rows[m]), t) for m, t in each])
+        owners, at = np.array(each, dtype=np.int64).T
+        actions = np.empty(len(each), dtype=np.int64)
+        if kernels.explore(self.seeds[owners], at, levels, self.actions, actions):
+            best = self.network.values(who, obs).argmax(axis=2)
             actions = np.where(actions < 0, best.ravel(), actions)
         return actions.reshape(-1, self.scenes)
 
-    def _learn(self, who: IntArray, scene: int) -> None:
+    def _learn(self, members: list[int], scene: int) -> None:
         """The updates and copies into the target network that are due after a step of a scene."""
         config, step = self.config, self.step.tolist()
-        due = [m for m in who.tolist() if step[m] >= config.batch and step[m] % config.update_every == 0]
+        due = [m for m in members if step[m] >= config.batch and step[m] % config.update_every == 0]
         if due:
+            who = np.array(due)
             slots = np.empty((len(due), config.batch), dtype=np.int64)
             for k, m in enumerate(due):
                 kernels.draw(slots[k], min(step[m], config.capacity), self.seeds[m], self.updates[m])
-            losses = self.network.update(np.array(due), self.replay, slots, self.updates[due])
+            losses = self.network.update(who, self.replay, slots, self.updates[who])
             for k, m in enumerate(due):
                 self.losses[m, scene] += losses[k]
                 self.made[m, scene] += 1
                 self.updates[m] += 1
         if config.target_every_steps:
-            copied = [m for m in who.tolist() if step[m] % config.target_every_steps == 0]
+            copied = [m for m in members if step[m] % config.target_every_steps == 0]
             if copied:
                 self.network.sync(np.array(copied))
 
