@@ -60,7 +60,7 @@ def test_a_chunk_is_its_steps_in_the_frame_of_its_start(frame: str) -> None:
 
 
 def test_a_scene_stops_where_its_episode_ends() -> None:
-    """Row 0 succeeds at its second action, row 1 runs into the time limit at its third, row 2 goes on."""
+    """Row 0 succeeds at its second action, row 1 runs into the time limit at its third, row 2 continues."""
     spec = PlanarSpec("push", horizon=10, reward="sparse")
     x = np.zeros((3, 8), dtype=np.float32)
     x[:, 2], x[:, 4], x[:, 6] = 1.0, [0.16, 0.5, 0.5], [0.29, 5.0, 5.0]

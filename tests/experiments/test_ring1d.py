@@ -178,7 +178,7 @@ def test_runs_with_another_budget_are_another_row(smoke: Path) -> None:
 
 
 def test_a_collapse_is_said_in_the_report(tmp_path: Path) -> None:
-    """A learner whose return falls again: the report says that its censored runs are no measure of samples."""
+    """A learner whose return falls again: the report says that its censored runs do not measure samples."""
     from burnside.report.page import Page
     from burnside.report.ring1d import show
     from burnside.runs import Cell, Context

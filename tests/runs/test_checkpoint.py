@@ -398,7 +398,7 @@ def test_a_damaged_result_does_not_count_as_finished(damage: str, tmp_path: Path
 
 
 def test_results_of_before_checksums_count(tmp_path: Path) -> None:
-    """A study that goes on after an upgrade keeps what it has."""
+    """A study that resumes after an upgrade keeps what it has."""
     task = Task(ToyJob(), tmp_path / "runs")
     assert run_one(task, CELL).status == "done"
     folder = CellFolder(task.folder, CELL)

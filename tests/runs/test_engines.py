@@ -107,7 +107,7 @@ def test_ray_stops_politely(tmp_path: Path, undisturbed: dict[str, bytes], clust
     finally:
         signal.signal(signal.SIGALRM, before)
     assert stopped.exit_code == 130 and list(tmp_path.glob("cells/*/checkpoint-*.npz"))
-    assert sweep(ToyJob(STEPS), "laptop", tmp_path, workers=0, progress="none").ok  # any engine may go on
+    assert sweep(ToyJob(STEPS), "laptop", tmp_path, workers=0, progress="none").ok  # any engine may resume it
     assert snapshot(tmp_path) == undisturbed
 
 

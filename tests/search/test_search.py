@@ -257,7 +257,7 @@ def test_depth_limits_and_circles() -> None:
     assert found[0].reason == "depth limit of 3 moves reached" and found[0].expanded == 1 + 5 + 5
     assert found[1].solved and found[1].length == 0 and found[1].generated == 0
     found = greedy(CubePuzzle(THREE), states, zero, depth=9)
-    # Without a heuristic the first move is made for ever: four quarter turns come back.
+    # Without a heuristic the first move is made forever: four quarter turns come back.
     assert found[0].reason == "the path came back to one of its states" and found[0].expanded == 4
     check(THREE, states[0], found[0])
     found = greedy(CubePuzzle(THREE), states, zero, depth=2)

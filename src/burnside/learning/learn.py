@@ -24,7 +24,7 @@ __all__ = ["Budget", "generator", "learn", "log_term"]
 
 #: Random numbers made at once, at most: a chunk of episodes takes about this many. Results do not depend on it.
 CHUNK = 150_000
-#: Seconds that a chunk should take: in between Ctrl-C is heard, and progress told.
+#: Seconds that a chunk should take: Ctrl-C is noticed and progress is reported in between.
 CHUNK_SECONDS = 0.2
 
 MAX_EPISODES = 200_000

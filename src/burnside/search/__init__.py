@@ -2,7 +2,7 @@
 
 ``puzzle`` says what a puzzle is (:class:`Puzzle`) and makes one of a cube; ``astar`` is the search of DeepCubeA;
 ``beam`` and ``greedy`` are cheaper and take many states at once; ``policy_beam`` follows a policy instead of a
-heuristic, ``endgame`` knows the last turns by heart, and ``solver`` solves cubes with both (:func:`solve_cube`);
+heuristic, ``endgame`` is a table of the last turns, and ``solver`` solves cubes with both (:func:`solve_cube`);
 ``result`` has what they give back. A heuristic is a function from states (uint8, one row each) to estimated distances,
 so a network, a table and a constant all do. Where it comes with a canonical form, states with the same form are taken
 for one; the moves that are returned always belong to the state that was given. Budgets are counts of nodes and moves,

@@ -1,4 +1,4 @@
-"""A trained network for cubes, and its file: beside the tensors stands which cube, arm and settings they are for."""
+"""A trained network for cubes, and its file: it also says which cube, arm and settings the tensors are for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class CubeNetwork:
     """What networks for cubes have in common.
 
     Attributes:
-        spec: The cube; for outer turns and n > 3 a policy of the 3-cube serves.
+        spec: The cube; a policy for the 3-cube also solves larger ones by outer turns.
         arm: How states are shown to the network.
         config: The settings it was made with.
         net: The network, one member, in evaluation mode.
@@ -38,7 +38,7 @@ class CubeNetwork:
 
     @classmethod
     def fits(cls, shapes: Any, config: Any, spec: CubeSpec, arm: str) -> bool:
-        """Whether tensors of these shapes belong to the settings; asked first, lest a small file make a large net."""
+        """Whether tensors of these shapes belong to the settings; checked before a network is made."""
         raise NotImplementedError
 
     def save(self, path: str | Path) -> Path:

@@ -19,15 +19,15 @@ __all__ = ["MemberScenes"]
 
 
 class MemberScenes:
-    """Members, each with so many scenes of its own, in lockstep; DQN, PPO and SAC build on it.
+    """Members in lockstep, each with the same number of scenes; DQN, PPO and SAC build on it.
 
     Attributes:
         members: Seeds and arms.
         seeds: Of the members.
         scenes: Of every member.
         use: What networks and updates do with a symmetry, if anything.
-        state: Of all scenes, those of a member next to each other.
-        episode: Of every member the number of the next episode to begin.
+        state: Of all scenes; those of a member are next to each other.
+        episode: Number of the next episode to begin, for every member.
         total, length: Return and length of the episodes under way, ``(members, scenes)``.
         recorder: The logs.
     """

@@ -51,8 +51,8 @@ class CubeValue(CubeNetwork):
     >>> value.value_fn(np.zeros((4, 54), dtype=np.uint8)).shape, value.canonicalizer.symmetry.order
     ((4,), 48)
 
-    ``canonicalizer`` is a form under which its values are constant, or None (``baseline``, ``augment``). After changing
-    ``net``, :meth:`fold`.
+    ``canonicalizer`` is a form under which its values are constant, or None (``baseline``, ``augment``). Call
+    :meth:`fold` after changing ``net``.
     """
 
     FORMAT, NOUN, CONFIG = "burnside cube value 1", "value network", DaviConfig
@@ -71,7 +71,7 @@ class CubeValue(CubeNetwork):
         return arm_symmetry(self.config, self.spec, self.arm)
 
     def fold(self) -> None:
-        """Make the fast copy anew from ``net``."""
+        """Make the fast copy from ``net`` again."""
         self.folded = FoldedValue(self.net)
 
     def value_fn(self, states: Any) -> AnyArray:

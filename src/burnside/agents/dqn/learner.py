@@ -251,7 +251,7 @@ class GeneralDQN(MemberScenes):
                 self.network.sync(np.array(copied))
 
     def _finish(self, m: int, i: int, success: bool) -> None:
-        """Note an episode that ended, and sync the target network if it is time."""
+        """Log an episode that ended, and sync the target network if it is due."""
         rows, step = self.recorder.rows[m], int(self.step[m])
         loss = self.losses[m, i] / max(1, self.made[m, i])
         noted = (self.total[m, i], self.length[m, i], success, step, self.updates[m], self.epsilon[m, i], loss)
@@ -286,7 +286,7 @@ class GeneralDQN(MemberScenes):
         return {"scenes": self.scenes}
 
     def arrays(self) -> dict[str, AnyArray]:
-        """Everything needed to resume; any moment between ticks will do."""
+        """Everything needed to resume, at any moment between two ticks."""
         out = super().arrays()
         out["next_episode"] = out.pop("episode")  # its name in the checkpoints of DQN
         out |= {f"network/{name}": array for name, array in self.network.arrays().items()}

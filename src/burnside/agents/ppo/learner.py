@@ -200,7 +200,7 @@ class GeneralPPO(MemberScenes):
         return seen
 
     def _learn(self, who: IntArray, seen: Mapping[str, AnyArray]) -> None:
-        """All epochs over the rollouts of some members, each in an order of its own."""
+        """All epochs over the rollouts of some members, each in its own order."""
         config, count = self.config, self.config.steps_per_rollout
         reward, value, after, over, ended = (
             seen[name].swapaxes(1, 2) for name in ("reward", "value", "next_value", "terminated", "ended")

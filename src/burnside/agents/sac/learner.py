@@ -85,7 +85,7 @@ class GeneralSAC(MemberScenes):
             np.broadcast_to(np.asarray(b, dtype=np.float32), self.width) for b in (env.action.low, env.action.high)
         )
         if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
-            raise InvalidParameter(f"the actions of {env.name} have no finite bounds, to which SAC could scale its own")
+            raise InvalidParameter(f"the actions of {env.name} have no finite bounds, which SAC needs")
         self._middle, self._half = (low + high) / 2, (high - low) / 2
         self.nets = _networks(env.obs_dim, self.width, config, use)
         self._works = mlp_kernels.scratch(self.nets.actor), mlp_kernels.scratch(self.nets.one, self.nets.two)
