@@ -106,7 +106,9 @@ class CubeValue(CubeNetwork):
         return [first[-1], second[-1]] == widths and layers == 2 + 2 * config.blocks
 
 
-def load_network(path: str | Path, spec: CubeSpec | None = None, arm: str | None = None) -> CubeValue:
+def load_network(
+    path: str | Path, spec: CubeSpec | None = None, arm: str | None = None, *, device: str = "cpu"
+) -> CubeValue:
     """A network from a file; refuses one trained for another cube or, if an arm is given, for another arm.
 
     >>> import tempfile
@@ -116,4 +118,7 @@ def load_network(path: str | Path, spec: CubeSpec | None = None, arm: str | None
     ...     load_network(run.network().save(f"{folder}/v.safetensors"), CubeSpec(2)).arm
     'conjugation'
     """
-    return CubeValue.load(path, spec, arm)
+    found = CubeValue.load(path, spec, arm)
+    found.net.to(device)
+    found.fold()
+    return found
