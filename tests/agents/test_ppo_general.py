@@ -1,4 +1,4 @@
-"""PPO on any environment: its update against torch's, company, resuming, bad input, and probes that it must learn."""
+"""PPO on any environment: its update against torch's, independent members, resuming, bad input, and probes."""
 
 import math
 from collections.abc import Mapping

@@ -85,7 +85,7 @@ def test_a_checkpoint_between_episodes_changes_no_bit(arm: str, episodes: int, c
 
 
 def test_killed_for_good_and_resumed_ends_with_the_same_rows(smoke: Path, tmp_path: Path) -> None:
-    # The real learner, kill -9 at a moment of its own choosing: a checkpoint every time it asks, death at the third.
+    # The real learner, killed by kill -9: a checkpoint whenever one is due, and death at the third.
     script = (
         "import os, signal, sys\n"
         "from burnside.experiments.ring1d import Ring1D\n"
