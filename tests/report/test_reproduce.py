@@ -1,4 +1,4 @@
-"""``reproduce``: the order of parts, failures, Ctrl-C, kill −9, and what is shown meanwhile."""
+"""``reproduce``: the order of parts, failures, Ctrl-C, kill −9, and what is shown while they run."""
 
 import contextlib
 import os
