@@ -31,7 +31,7 @@ def solving_svg(spec: CubeSpec, turns: Sequence[int], moves: Sequence[int], word
 
     >>> spec = CubeSpec(2)
     >>> text = solving_svg(spec, spec.parse("R U"), spec.parse("U' R'"))
-    >>> text.count("<animate "), "scramble: R U; solution: U' R'" in text
+    >>> text.count("<animate "), "scramble: R U; solution: U&#x27; R&#x27;" in text
     (25, True)
     """
     states = [_after(spec, turns)]
