@@ -18,7 +18,7 @@ from burnside.report.tables import spaced, with_error
 from burnside.stats.ratios import means_ratio
 
 REPO = Path(__file__).resolve().parents[2]
-PAGES = [*sorted((REPO / "docs" / "experiments").glob("*.md")), REPO / "docs" / "atlas.md"]
+PAGES = [*sorted((REPO / "docs" / "experiments").glob("*.md")), REPO / "docs" / "atlas.md", REPO / "README.md"]
 BLOCK = re.compile(r"<!-- from results: ([\w-]+) -->\n(.*?)<!-- end -->", re.DOTALL)
 
 
