@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import subprocess
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ def simulator_python() -> Path | None:
     """
     python = Path(os.environ.get("BURNSIDE_ROBOT_PYTHON") or ".venv-robot/bin/python").absolute()
     try:
+        ours = version("burnside")
         asked = subprocess.run(
             [str(python), "-c", f"import {', '.join(_NEEDED)}, burnside; print(burnside.__version__)"],
             capture_output=True,
@@ -50,11 +52,9 @@ def simulator_python() -> Path | None:
             check=False,
             timeout=120,
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except (OSError, subprocess.TimeoutExpired, PackageNotFoundError):
         return None
-    from burnside import __version__
-
-    works = asked.returncode == 0 and asked.stdout.split()[-1:] == [__version__]
+    works = asked.returncode == 0 and asked.stdout.split()[-1:] == [ours]
     return python if works else None
 
 
