@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import os
 import subprocess
@@ -46,7 +47,11 @@ def simulator_python() -> Path | None:
     try:
         ours = version("burnside")
         asked = subprocess.run(
-            [str(python), "-c", f"import {', '.join(_NEEDED)}, burnside; print(burnside.__version__)"],
+            [
+                str(python),
+                "-c",
+                f"import importlib.metadata as m, burnside, {', '.join(_NEEDED)}; print(m.version('burnside'))",
+            ],
             capture_output=True,
             text=True,
             check=False,
@@ -54,7 +59,7 @@ def simulator_python() -> Path | None:
         )
     except (OSError, subprocess.TimeoutExpired, PackageNotFoundError):
         return None
-    works = asked.returncode == 0 and asked.stdout.split()[-1:] == [ours]
+    works = asked.returncode == 0 and asked.stdout.split()[-1:] == [importlib.metadata.version("burnside")]
     return python if works else None
 
 
