@@ -6,7 +6,6 @@ import importlib.metadata
 import importlib.util
 import os
 import subprocess
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +44,6 @@ def simulator_python() -> Path | None:
     """
     python = Path(os.environ.get("BURNSIDE_ROBOT_PYTHON") or ".venv-robot/bin/python").absolute()
     try:
-        ours = version("burnside")
         asked = subprocess.run(
             [
                 str(python),
@@ -57,7 +55,7 @@ def simulator_python() -> Path | None:
             check=False,
             timeout=120,
         )
-    except (OSError, subprocess.TimeoutExpired, PackageNotFoundError):
+    except (OSError, subprocess.TimeoutExpired):
         return None
     works = asked.returncode == 0 and asked.stdout.split()[-1:] == [importlib.metadata.version("burnside")]
     return python if works else None
