@@ -12,6 +12,7 @@ import numpy as np
 from burnside.canonical.base import numbers, precision, standard, structure
 from burnside.canonical.guard import theirs
 from burnside.errors import BurnsideError, InvalidParameter, MissingExtra
+from burnside.symmetry.acting import RotationActing
 from burnside.symmetry.declaration import EnvSymmetry
 from burnside.symmetry.states import state_adapter
 
@@ -105,8 +106,11 @@ def open_env(env_or_factory: Any) -> Any:
 
 def folding_of(symmetry: EnvSymmetry) -> Callable[[Any], Any] | None:
     """What brings observations that mean the same (angles, quaternions) to the same numbers; None if there are none."""
-    if not symmetry.on("observation").folds:
+    acting = symmetry.on("observation")
+    if not acting.folds:
         return None
+    if isinstance(acting, RotationActing):
+        return lambda x: acting.rotation.folding(np.array(x))
     identity = symmetry.group.identity
     return lambda x: symmetry.act_on_observation(identity, x)
 

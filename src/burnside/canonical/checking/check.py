@@ -186,7 +186,7 @@ class _Check:
         progress: Callable[[int, int], None] | None,
         lifted: bool,
     ) -> None:
-        fold = folding_of(symmetry)
+        fold, unfolded = folding_of(symmetry), env
         env = env if fold is None else folded_env(env, fold)
         self.env, self.claimed, self.options = env, symmetry, options
         self.plain = guarded(symmetry)
@@ -208,7 +208,7 @@ class _Check:
         self.access, self.reason = state_access(env, self.plain, fold)
         self.guessed = False
         if self.access is None and lifted:
-            self._find_state()
+            self._find_state(unfolded, fold)
         self.actions = Actions(env.action_space, rng)
         self.coverage = Coverage()
         self.sources: Sources | None = None
@@ -229,11 +229,11 @@ class _Check:
             inside(env.observation_space, x) for v in self.visits for x in (v.pair.observation, v.outcome.observation)
         )
 
-    def _find_state(self) -> None:
+    def _find_state(self, env: Any, fold: Callable[[Any], Any] | None) -> None:
         """The state that the environment seems to have, if what is seen says how the group acts on it."""
         from burnside.canonical.checking.found import find_lift
 
-        found = find_lift(self.env, self.plain)
+        found = find_lift(env, self.plain, self.claimed.group, fold)
         if found is not None:
             self.access, self.guessed = found.access, found.guessed
             self.notes.append("its state was found among its attributes, and is moved so that what is seen moves")

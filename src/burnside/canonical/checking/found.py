@@ -26,6 +26,7 @@ from burnside.canonical.discovery.lifting import Lifter, jacobian
 from burnside.canonical.discovery.simulator import Simulator, open_simulator
 from burnside.errors import BurnsideError
 from burnside.symmetry.declaration import EnvSymmetry
+from burnside.symmetry.groups import EnvGroup, FiniteGroup
 
 __all__ = ["Lift", "find_lift"]
 
@@ -53,15 +54,28 @@ class Lift:
     guessed: bool
 
 
-def find_lift(env: Any, symmetry: EnvSymmetry) -> Lift | None:
-    """The state of an environment, moved as its observations are; None if there is no such thing to be found."""
+def find_lift(
+    env: Any, symmetry: EnvSymmetry, group: EnvGroup, fold: Callable[[Any], Any] | None = None
+) -> Lift | None:
+    """The state of an environment, moved as its observations are; None if there is no such thing to be found.
+
+    Args:
+        env: the environment, its angles and quaternions as they are.
+        symmetry: how observations are moved.
+        group: its group, as it was declared.
+        fold: what brings observations that mean the same to the same numbers.
+    """
     try:
         flat = FlatEnv(env)
+        flat.shaped(flat.exact(reset_env(env, 0)))
         simulator = open_simulator(flat)
-        if simulator is None or simulator.look is None or simulator.width > _WIDEST:
-            return None
-        return _Finder(env, flat, simulator, symmetry).lift()
     except Exception:  # an environment that does not like to be looked into, or words among its observations
+        return None
+    if simulator is None or simulator.look is None or simulator.width > _WIDEST:
+        return None
+    try:
+        return _Finder(env, flat, simulator, symmetry, group, fold or (lambda x: x)).lift()
+    except BurnsideError:  # the environment fails, or the symmetry does not fit what is seen
         return None
 
 
@@ -71,6 +85,8 @@ class _Finder:
     flat: FlatEnv
     simulator: Simulator
     symmetry: EnvSymmetry
+    group: EnvGroup
+    fold: Callable[[Any], Any]
     states: list[Any] = field(default_factory=list)
     vectors: FloatArray = field(default_factory=lambda: np.empty(0))
     seen: list[Any] = field(default_factory=list)
@@ -85,8 +101,8 @@ class _Finder:
         free = [k for k in np.flatnonzero(hidden).tolist() if not self._idle(k)]
         if not free:
             return Lift(self._access(move, np.ones(self.simulator.width)), False)
-        if len(free) > _GUESSES or self.symmetry.order != 2:  # of a larger group, signs would differ by element
-            return None
+        if len(free) > _GUESSES or not isinstance(self.group, FiniteGroup) or self.group.order != 2:
+            return None  # of a larger group, signs would differ by element
         for signs in product((1.0, -1.0), repeat=len(free)):
             flips = np.ones(self.simulator.width)
             flips[free] = signs
@@ -101,7 +117,7 @@ class _Finder:
         env.action_space.seed(1)
         x, over = reset_env(env, 1), False
         for k in range(_STATES):
-            if over or k % 40 == 39:
+            if over or k % 8 == 7:  # what is drawn at reset must vary too
                 x = reset_env(env, k + 2)
             self.states.append(simulator.get(self.flat))
             self.seen.append(x)
@@ -114,12 +130,14 @@ class _Finder:
     def _target(self, g: Any, observation: Any) -> FloatArray:
         return self.flat.exact(self.symmetry.act_on_observation(g, observation))
 
+    def _folded(self, seen: FloatArray) -> FloatArray:
+        return self.flat.exact(self.fold(self.flat.shaped(seen)))
+
     def _linear(self) -> tuple[Move, BoolArray] | None:
         """Where observations are sums of numbers of the state: the state that is seen as the image, solved for."""
         varies = np.ptp(self.vectors, axis=0) > 0
         inputs = np.concatenate([self.vectors * varies, np.ones((len(self.vectors), 1))], axis=1)
-        half = len(inputs) // 2
-        weights = np.linalg.lstsq(inputs[:half], self.rows[:half], rcond=1e-10)[0]
+        weights = np.linalg.lstsq(inputs[::2], self.rows[::2], rcond=1e-10)[0]
         size = 1 + np.abs(self.rows).max(axis=0)
         if not (np.abs(inputs @ weights - self.rows) <= self._slack() * size).all():
             return None
@@ -214,7 +232,7 @@ class _Finder:
                 wanted = self._target(g, self.seen[k])
                 try:
                     self.simulator.set(self.states[k], move(g, self.vectors[k]))
-                    found = look(self.flat)
+                    found = self._folded(look(self.flat))
                 except Exception:  # a state that this environment does not take
                     continue
                 tried += 1
@@ -237,7 +255,8 @@ class _Finder:
                 vector = self.vectors[j].copy()
                 vector[k] += np.rint(by) if self.simulator.whole[k] else by
                 outcomes.append(self._step(self.states[j], vector, j))
-            same.append(None not in outcomes and all(_equal(outcomes[0], other) for other in outcomes[1:]))
+            missing = any(outcome is None for outcome in outcomes)
+            same.append(not missing and all(_equal(outcomes[0], other) for other in outcomes[1:]))
         return all(same)
 
     def _step(self, state: Any, vector: FloatArray, seed: int) -> Any:
@@ -267,7 +286,7 @@ class _Finder:
                 there = step_env(env, plain_action(env.action_space, self.symmetry.act_on_action(g, action)))
             except Exception:  # a state or an action that is none
                 return False
-            if not np.allclose(self._target(g, here.observation), self.flat.exact(there.observation), 1e-4, 1e-4):
+            if not np.allclose(self._target(g, here.observation), self._folded(self.flat.exact(there.observation)), 1e-4, 1e-4):
                 return False
         return True
 
@@ -279,11 +298,11 @@ class _Finder:
 
     def _access(self, move: Move, flips: FloatArray) -> StateAccess:
         simulator, flat = self.simulator, self.flat
-        identity = self.symmetry.group.identity if (flips < 0).any() else None
+        flipped = bool((flips < 0).any())
 
         def moved(g: Any, vector: FloatArray) -> FloatArray:
             out = move(g, vector)
-            return out if identity is None or g == identity else out * flips
+            return out * flips if flipped and g != self.group.identity else out
 
         def put(env: Any, state: Any) -> None:
             if simulator.native:
