@@ -236,7 +236,7 @@ class _Check:
         found = find_lift(env, self.plain, self.claimed.group, fold)
         if found is not None:
             self.access, self.guessed = found.access, found.guessed
-            self.notes.append("its state was found among its attributes, and is moved so that what is seen moves")
+            self.notes.append("nothing says how states are moved, so they were moved such that what is seen moves")
 
     def _ruler(self) -> Ruler:
         before = [v.pair.observation for v in self.visits]

@@ -3,11 +3,11 @@
 Of an environment of no known kind the attributes that change while one plays are taken for the state
 (:mod:`burnside.canonical.discovery.simulator`). How the group acts on them follows from how it acts on observations: of
 a state s that is seen as o, the image is the state that is seen as ``g·o``. Where observations depend on the state
-linearly it is solved for; where they bend (angles seen as sines), by Newton's method for some states, and the affine map
-through these is taken if it is right for others.
+linearly it is solved for. Where they bend (angles seen as sines), Newton's method finds it for some states, and the
+affine map through these is taken if it is right for others.
 
-Numbers that are not seen stay as they are. That is right for clocks and for whatever has no effect; otherwise both signs
-are tried, and what fails then proves nothing: :attr:`Lift.guessed`.
+Numbers that are not seen stay as they are. That is right for clocks and for whatever has no effect; otherwise both
+signs are tried, and what fails then proves nothing: :attr:`Lift.guessed`.
 """
 
 from __future__ import annotations
@@ -213,7 +213,9 @@ class _Finder:
         near = np.abs(A - np.rint(A)) < 1e-3
         A = np.where(near, np.rint(A), A)
         turns = b / (np.pi / 2)
-        b = np.where(np.abs(b) < 1e-3, 0.0, np.where(np.abs(turns - np.rint(turns)) < 1e-3, np.rint(turns) * np.pi / 2, b))
+        b = np.where(
+            np.abs(b) < 1e-3, 0.0, np.where(np.abs(turns - np.rint(turns)) < 1e-3, np.rint(turns) * np.pi / 2, b)
+        )
         return A, b
 
     def _elements(self) -> list[Any]:
@@ -286,7 +288,9 @@ class _Finder:
                 there = step_env(env, plain_action(env.action_space, self.symmetry.act_on_action(g, action)))
             except Exception:  # a state or an action that is none
                 return False
-            if not np.allclose(self._target(g, here.observation), self._folded(self.flat.exact(there.observation)), 1e-4, 1e-4):
+            if not np.allclose(
+                self._target(g, here.observation), self._folded(self.flat.exact(there.observation)), 1e-4, 1e-4
+            ):
                 return False
         return True
 

@@ -85,8 +85,8 @@ def confirm(model: Any, found: ModelMap, *, states: int = 64, seed: int = 0) -> 
 
     All others are repaired in a copy of the model; then steps are compared with their images. What remains when all are
     repaired is the noise against which each is judged. If contacts make that noise, everything that does not concern
-    contacts is judged without them, and a shape where nothing else touches but what is fixed. What no program can repair
-    is judged by what remains when all else is repaired. Contacts that differ though the shapes do not are added.
+    contacts is judged without them, and a shape where nothing else touches but what is fixed. What no program can
+    repair is judged by what remains when all else is repaired. Contacts that differ though the shapes do not are added.
     """
     if found.order != 2:
         raise InvalidParameter(f"violations are confirmed for maps of order 2, this one has order {found.order}")
