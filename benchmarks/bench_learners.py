@@ -26,7 +26,7 @@ CASES = (("DQN", "CartPole-v1"), ("PPO", "CartPole-v1"), ("PPO", "Reacher-v5"), 
 
 
 class Learner:
-    """Either learner: go on to so many steps, and a greedy score."""
+    """Either learner: train up to a number of steps, and a greedy score."""
 
     def __init__(self, until: Callable[[int], object], score: Callable[[], float]) -> None:
         self.until, self.score = until, score

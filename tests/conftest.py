@@ -16,7 +16,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
-# Timing is no property of the code: the first call of a compiled function takes seconds, later ones nothing.
+# Timing is not a property of the code: the first call of a compiled function takes seconds, later ones nothing.
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")

@@ -1,7 +1,7 @@
 """What a computation will need, said before it begins: memory, and operations where they cannot end in a day.
 
 A size that cannot be managed costs one sentence and no time. What does fit is worked through in pieces, so that Ctrl-C
-is heard between them.
+is noticed between them.
 """
 
 from __future__ import annotations

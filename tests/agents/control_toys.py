@@ -42,7 +42,7 @@ class Probe:
 
     ``constant``: one step, reward 1, whatever is seen. ``observed``: one step, reward is the observation ±1.
     ``delayed``: two steps, observation 0 then 1, reward 1 at the end (discounting). ``action``: one step, reward
-    −(a − 0.7)². ``matching``: one step, reward −(a − 0.5·o)². ``endless``: reward 1 for ever, truncated after 4 steps.
+    −(a − 0.7)². ``matching``: one step, reward −(a − 0.5·o)². ``endless``: reward 1 forever, truncated after 4 steps.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""DQN and PPO for people: the same two lines everywhere, arms, files, and what the general learners promise."""
+"""DQN and PPO as users call them: the same two lines everywhere, arms, files, and what the general learners promise."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -97,7 +97,7 @@ def test_exploring_and_drawing_are_the_plain_ones() -> None:
 
 
 def test_members_of_one_dqn_are_those_members_alone() -> None:
-    """With several scenes each; the one that has its episodes waits, and keeps its bits."""
+    """With several scenes each; a member that has finished waits, and keeps its bits."""
     env = with_arm(RingScenes(SPEC), "canonical")
     members = [Member(seed, "canonical") for seed in (4, 9)]
     (together,) = train([GeneralDQN(SMALL_DQN, env, members, 3)], episodes=20)

@@ -131,7 +131,7 @@ def test_distinct_rows_agree_with_numpy():
 
 
 class Table:
-    """A target network that is a function of one sticker; counts what it was asked."""
+    """A target network that is a function of one sticker; counts the states it is given."""
 
     def __init__(self):
         self.asked = 0
@@ -259,7 +259,7 @@ def test_a_round_uses_the_network_of_its_beginning():
     form = run.source.view.form
     assert np.array_equal(
         folded(torch.from_numpy(form(walks(THREE, 0, 0, 30, 6))[0])).clamp(min=0).numpy(), values
-    )  # and a network taken out is a copy of its own
+    )  # and a network taken out is an independent copy
 
 
 def test_fresh_adam_begins_again_every_round():

@@ -60,7 +60,7 @@ def test_a_chunk_is_its_steps_in_the_frame_of_its_start(frame: str) -> None:
 
 
 def test_a_scene_stops_where_its_episode_ends() -> None:
-    """Row 0 succeeds at its second action, row 1 runs into the time limit at its third, row 2 goes on."""
+    """Row 0 succeeds at its second action, row 1 runs into the time limit at its third, row 2 continues."""
     spec = PlanarSpec("push", horizon=10, reward="sparse")
     x = np.zeros((3, 8), dtype=np.float32)
     x[:, 2], x[:, 4], x[:, 6] = 1.0, [0.16, 0.5, 0.5], [0.29, 5.0, 5.0]
@@ -179,7 +179,7 @@ def test_a_kl_stop_ends_the_updates() -> None:
 
 
 class Clocked(PlanarChunks):
-    """Scenes that say how much of their time is gone."""
+    """Scenes that report how much of their time has passed."""
 
     def observe_batch(self, state):  # type: ignore[no-untyped-def]
         t = np.asarray(state["t"], dtype=np.float32)
@@ -232,7 +232,7 @@ def test_the_actor_waits_until_the_critic_explains_enough(tmp_path: Path) -> Non
 
 
 def test_a_timeout_that_ends_the_return_costs_its_whole_value() -> None:
-    """A critic that says 5 everywhere and no reward: bootstrapped, a dead end costs almost nothing."""
+    """A critic that predicts 5 everywhere and no reward: bootstrapped, a dead end costs almost nothing."""
     flow = replace(FLOW, value_time=True)
     targets = {}
     for timeout in ("bootstrap", "end"):
@@ -276,7 +276,7 @@ def test_rates_rise_by_the_tick_chosen() -> None:
 
 
 def test_the_rate_of_the_actor_rises_from_its_own_first_update() -> None:
-    """The critic's updates do not use it up, and the critic's rate does not wait for it."""
+    """The critic's updates do not count towards the warm-up, and its rate does not wait for it."""
     made = learner(replace(SMALL, critic_rollouts=1, actor_warmup=10, epochs=1, target_kl=0.0))  # 3 updates per rollout
     made.iterate()
     assert made.updates == 3 and made.actor_updates == 0

@@ -1,4 +1,4 @@
-"""PPO on any environment: its update against torch's, company, resuming, bad input, and probes that it must learn."""
+"""PPO on any environment: its update against torch's, independent members, resuming, bad input, and probes."""
 
 import math
 from collections.abc import Mapping
@@ -340,7 +340,7 @@ def test_probe_discounting() -> None:
 
 @pytest.mark.probe
 def test_probe_truncation_is_not_termination() -> None:
-    """Reward 1 for ever is worth 1 / (1 − γ) = 2, though every episode is cut after four steps."""
+    """Reward 1 forever is worth 1 / (1 − γ) = 2, though every episode is cut after four steps."""
     block = trained(replace(PROBE, lam=0.5), Probe("endless"), [0], steps=60_000)
     assert value_at(block, 0.0)[0] == pytest.approx(2.0, abs=0.1)
 

@@ -1,4 +1,4 @@
-"""The promises of the compiled learner for rings: seeds apart, the same bits alone, in company and after resuming."""
+"""The compiled learner for rings: independent seeds, the same bits alone, among others and after resuming."""
 
 import dataclasses
 from pathlib import Path
@@ -52,7 +52,7 @@ def test_logs_carry_their_seeds() -> None:
 
 
 def test_arms_of_a_seed_play_the_same_games() -> None:
-    """Without learning and with the same exploration, a translation of the game changes nothing but the picture."""
+    """Without learning and with the same exploration, a translation of the game changes only what is seen."""
     config = DQNConfig(epsilon_end=1.0, update_every=10**9)
     logs = compiled_logs(config, SPEC, [Member(4, c) for c in ("baseline", "canonical", "augment")], 50)
     assert np.array_equal(logs[0].returns, logs[1].returns) and np.array_equal(logs[0].returns, logs[2].returns)

@@ -104,7 +104,7 @@ def test_a_member_does_not_depend_on_its_company(config: DQNConfig, spec: RingSp
 def test_save_and_resume_to_the_same_bits(  # type: ignore[no-untyped-def]
     tmp_path: Path, config, spec, members, cut, whole
 ) -> None:
-    """In the middle of episodes and between two syncs, too."""
+    """Also in the middle of episodes and between two syncs."""
     one, two = made(config, spec, members), made(config, spec, members)
     tick(one, whole)
     tick(two, cut)
@@ -153,7 +153,7 @@ def test_encoding_a_board_once_changes_nothing(encoder: str) -> None:
 
 
 def test_a_form_whose_boards_change_is_encoded_right() -> None:
-    """A form of the user's may change the board at every step: what is remembered is the board, not the episode."""
+    """A user's form may change the board at every step: what is remembered is the board, not the episode."""
 
     class ToAgent:
         """The agent at the origin."""

@@ -157,7 +157,7 @@ def test_discount_probe() -> None:
 
 
 def test_action_and_observation_probe() -> None:
-    """Values that depend on action, position and board are told apart."""
+    """Values that depend on action, position and board are distinguished."""
     rows = [(b, p, a, float(a * (1 - 2 * b) + p), 0, True) for b in (0, 1) for p in (0, 1) for a in range(4)]
     state = handmade(DQNConfig(batch=32, capacity=40), rows)
     fit(state, 1500, 100)

@@ -59,7 +59,7 @@ def test_advantages_by_hand() -> None:
 
 
 def test_termination_and_truncation_differ() -> None:
-    """Both cut the sum; only termination forgets the value of what it led to."""
+    """Both cut the sum; only termination drops the value of the next state."""
     rewards, values, following = [1.0, 1.0, 1.0], [0.0, 0.0, 0.0], [0.0, 10.0, 0.0]
     terminated = advantages(rewards, values, following, [0, 1, 0], [0, 1, 0], gamma=0.5, lam=0.5)
     assert terminated.tolist() == [1 + 1 / 4, 1, 1]

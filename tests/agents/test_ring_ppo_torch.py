@@ -1,4 +1,4 @@
-"""PPO's update and blocks: by hand, independent of company, resumed to the same bits, and able to learn."""
+"""PPO's update and blocks: by hand, independent of other members, resumed to the same bits, and able to learn."""
 
 from pathlib import Path
 
@@ -202,7 +202,7 @@ def test_one_seed_among_nineteen_others() -> None:
 
 
 def test_finished_members_wait() -> None:
-    """A member that has its episodes stands still while the others play on, to the same bits."""
+    """A member that has finished waits while the others continue, to the same bits."""
     learners = [made(SMALL, RING, [Member(0), Member(seed)]) for seed in (1, 3)]
     for learner in learners:
         train([learner], episodes=12)

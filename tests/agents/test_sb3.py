@@ -53,7 +53,7 @@ CASES = [("PPO", "CartPole-v1"), ("PPO", "Pendulum-v1"), ("SAC", "Pendulum-v1"),
 
 
 def asked(model: Any, x: np.ndarray) -> list[np.ndarray]:
-    """Everything a policy says: means or logits, standard deviations, values, Q(s, ·), Q(s, a)."""
+    """Everything a policy outputs: means or logits, standard deviations, values, Q(s, ·), Q(s, a)."""
     policy, seen = model.policy, torch.as_tensor(x, dtype=torch.float32)
     with torch.no_grad():
         if isinstance(model, PPO):

@@ -154,7 +154,7 @@ def test_level_and_resolution_are_what_is_said() -> None:
 
 
 class Car(gym.Env):
-    """Position and speed; drag is one-sided, so that the mirror is no symmetry; ``noise`` on the speed."""
+    """Position and speed; drag is one-sided, so that the mirror is not a symmetry; ``noise`` on the speed."""
 
     observation_space, action_space = spaces.Box(-10, 10, (2,), np.float32), spaces.Discrete(2)
 

@@ -306,7 +306,7 @@ def test_policies_of_all_kinds() -> None:
     named = {"where": np.eye(2), "how": np.array([0, 1])}
     both = EnvSymmetry("mirror", {"where": "1,0", "how": Labels("1,0")}, "-0")
     assert check_policy(lambda x: x["where"][:, :1] - x["where"][:, 1:], both, named).equivariant
-    with pytest.raises(InvalidParameter, match="is no policy"):
+    with pytest.raises(InvalidParameter, match="is not a policy"):
         check_policy(3, mirror, x)
     with pytest.raises(InvalidParameter, match="one row each"):
         check_policy(lambda x: np.zeros(3), mirror, x)

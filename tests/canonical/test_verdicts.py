@@ -166,7 +166,7 @@ def test_failure_rates() -> None:
 
 
 def test_an_environment_that_cannot_be_looked_into() -> None:
-    """Continuous observations never repeat: whole trajectories are compared, which proves nothing and is no error."""
+    """Continuous observations never repeat: whole trajectories are compared, which is not a proof, and not an error."""
 
     class Closed(gym.Wrapper):
         @property

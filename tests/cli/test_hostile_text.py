@@ -120,7 +120,7 @@ def test_an_encoding_that_lacks_our_letters():
 
 @pytest.mark.parametrize("words", [["minimise", "fig2"], ["--version"]])
 def test_output_that_cannot_be_written(words):
-    """A full disk is one sentence; a reader that went away is no error of ours; no stdout at all is none either."""
+    """A full disk is one sentence; a reader that went away is not our error; neither is a missing stdout."""
     command = [sys.executable, "-m", "burnside", *words]
     if Path("/dev/full").exists():
         with open("/dev/full", "w") as full:

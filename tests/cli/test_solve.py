@@ -1,4 +1,4 @@
-"""``burnside solve``: solutions that solve, JSON as promised, one sentence for what is no cube."""
+"""``burnside solve``: solutions that solve, JSON as promised, one sentence for what is not a cube."""
 
 import json
 from pathlib import Path

@@ -112,7 +112,7 @@ def test_stack_by_hand() -> None:
     assert np.allclose(state.x[0, 4:6], [0.5, 0])
     state, _, terminated, _, success = step(spec, state, [[0, 0, 0, -1]])
     assert success[0] and terminated[0] and state.x[0, 10:].tolist() == [0, 0, 0]
-    # the gripper takes the nearer block, here b, and taking b away is no success even if a is then on it
+    # the gripper takes the nearer block, here b, and taking b away is not a success even if a is then on it
     row = [0, 0, 1, 0, 0.14, 0, 0.11, 0, 0.11, 0, 0, 0, 0]
     state, *_ = step(spec, one(row), [[0, 0, 0, 1]])
     assert state.x[0, 10:].tolist() == [1, 0, 1]

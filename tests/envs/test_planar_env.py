@@ -116,7 +116,7 @@ def test_box_clipping_is_caught_with_a_counterexample(name: str) -> None:
 
 
 def test_a_world_with_a_corner_is_caught() -> None:
-    """A reward that depends on the place in the world is no invariant reward."""
+    """A reward that depends on the place in the world is not invariant."""
 
     class Windy(PlanarEnv):
         def step(self, action):

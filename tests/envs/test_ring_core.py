@@ -191,7 +191,7 @@ def test_values_equal_those_of_the_table(n: int) -> None:
     for k in range(n - 1):  # bit k stands for the cell goal + 1 + k
         items[:, 1 + k] = -((bits >> k) & 1)
     ours = optimal_values(RingSpec(n), items)
-    # states (goal, agent, mines); on the goal the table stays there with reward 0, where the game goes on
+    # states (goal, agent, mines); on the goal the table stays there with reward 0, where the game continues
     theirs = table.reshape(n, n, boards)
     for goal, agent in itertools.product(range(n), range(n)):
         if goal != agent:

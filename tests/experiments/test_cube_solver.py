@@ -1,4 +1,4 @@
-"""The solver's study: its plan, the smallest preset, and what is said of made-up results."""
+"""The solver's study: its plan, the smallest preset, and what it reports for made-up results."""
 
 import math
 from pathlib import Path

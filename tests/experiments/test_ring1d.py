@@ -85,7 +85,7 @@ def test_a_checkpoint_between_episodes_changes_no_bit(arm: str, episodes: int, c
 
 
 def test_killed_for_good_and_resumed_ends_with_the_same_rows(smoke: Path, tmp_path: Path) -> None:
-    # The real learner, kill -9 at a moment of its own choosing: a checkpoint every time it asks, death at the third.
+    # The real learner, killed by kill -9: a checkpoint whenever one is due, and death at the third.
     script = (
         "import os, signal, sys\n"
         "from burnside.experiments.ring1d import Ring1D\n"
@@ -178,7 +178,7 @@ def test_runs_with_another_budget_are_another_row(smoke: Path) -> None:
 
 
 def test_a_collapse_is_said_in_the_report(tmp_path: Path) -> None:
-    """A learner whose return falls again: the report says that its censored runs are no measure of samples."""
+    """A learner whose return falls again: the report says that its censored runs do not measure samples."""
     from burnside.report.page import Page
     from burnside.report.ring1d import show
     from burnside.runs import Cell, Context

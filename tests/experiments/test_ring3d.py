@@ -140,7 +140,7 @@ def test_sweep_table_and_compact(swept: Path, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("tiny")
 @pytest.mark.parametrize("setting", [0, 1], ids=["dqn", "ppo"])
 def test_stopped_and_resumed_at_every_turn(tmp_path: Path, setting: int) -> None:
-    """A cell that is stopped at each look at the clock ends with the very same result, tables and log."""
+    """A cell that is stopped at every check of the clock ends with the very same result, tables and log."""
     cell = Ring3D().plan("smoke")[setting]
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     run(cell, whole, stop_every=None)

@@ -1,5 +1,6 @@
 """The robot experiment without the simulator: plans, the gate, the table, curves, and the part of the report."""
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -175,11 +176,27 @@ def test_curves() -> None:
     assert np.isnan(fewer.low).all()  # one seed
 
 
-def test_without_the_simulator_the_part_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_simulator_elsewhere_must_work_not_only_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from burnside.report import robot
+
+    monkeypatch.chdir(tmp_path)
+    assert robot.simulator_python() is None, "no environment"
+    python = tmp_path / ".venv-robot" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\nexit 0\n")
+    python.chmod(0o755)
+    assert robot.simulator_python() is None, "it says nothing"
+    monkeypatch.setattr(robot, "_NEEDED", ("numpy",))
+    monkeypatch.setenv("BURNSIDE_ROBOT_PYTHON", sys.executable)
+    assert robot.simulator_python() == Path(sys.executable)
+    monkeypatch.setattr(robot, "_NEEDED", ("numpy", "no_such_simulator"))
+    assert robot.simulator_python() is None, "it lacks a package"
+
+
+def test_without_the_simulator_the_part_says_so(tmp_path: Path) -> None:
     from burnside.report import robot
     from burnside.report.page import Page
 
-    monkeypatch.setattr(robot, "has_simulator", lambda: False)
     page = Page("robot", lead="a test")
     page.section("robot", id="robot")
     robot.robot_part(page, "smoke", tmp_path / "nothing", tmp_path)

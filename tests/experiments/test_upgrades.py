@@ -1,4 +1,4 @@
-"""A cell of every kind of learner whose checkpoint was written by another version: put aside, noted, begun anew."""
+"""A cell of every kind of learner whose checkpoint was written by another version: set aside, noted, begun again."""
 
 from __future__ import annotations
 

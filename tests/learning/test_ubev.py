@@ -10,6 +10,7 @@ from burnside.learning import UBEV, UCBVI, Run, learn
 from burnside.learning.kernels import loglog, plan_ubev, plan_ucbvi
 from burnside.learning.learn import log_term
 from burnside.learning.learners import make_learner
+from burnside.learning.plain import Memory, Widths
 from burnside.learning.run import eps_absolute
 from burnside.learning.world import World
 from burnside.mdp import TabularMDP, policy_return, solve, zoo
@@ -19,6 +20,13 @@ def two_states(reward: float = 1.0, H: int = 3) -> TabularMDP:
     """State 0 pays nothing, state 1 pays; each action of 0 leads to 1 with another probability."""
     P = [[0.5, 0.5], [0.9, 0.1], [0.0, 1.0], [1.0, 0.0]]
     return TabularMDP(P, [0, 0, reward, reward], [1, 0], H)
+
+
+def memory(n: np.ndarray, policy: np.ndarray, **known: np.ndarray) -> Memory:
+    """What a learner knows, as far as a plan needs it."""
+    whole, row, table = np.zeros(1, dtype=np.int64), np.zeros(1), np.zeros((1, 1))
+    nothing = Memory(n, whole, table.astype(np.int64), row, row, table, policy)
+    return nothing._replace(**known)
 
 
 def test_loglog() -> None:
@@ -38,7 +46,7 @@ def test_ubev_plans_what_a_hand_would(reward: float, heuristic: bool) -> None:
     assert log == pytest.approx(math.log(21 * 4 * 3 / 0.1))
     phi = np.array([math.sqrt((2 * loglog(k) + log) / k) if k else 0.0 for k in n])
     v, q, policy = np.zeros((4, 2)), np.zeros(4), np.zeros((3, 2), dtype=np.int64)
-    assert plan_ubev(agent, n, p_hat, phi, 0.5, heuristic, v, q, policy)
+    assert plan_ubev(agent, Widths(0, 0.5, log, heuristic, 1), memory(n, policy, p_hat=p_hat, phi=phi), v, q)
     v2 = np.array([0.0, reward])
     np.testing.assert_allclose(v[2], v2)  # the last reward is known
     span = reward  # both spans agree here: max − min of (0, r)
@@ -67,7 +75,8 @@ def test_ucbvi_bonuses_by_hand() -> None:
     for bernstein in (False, True):
         v, q, policy = np.zeros((4, 2)), np.zeros(4), np.zeros((3, 2), dtype=np.int64)
         cap = np.full((3, 4), np.inf)
-        plan_ucbvi(agent, n, counts, visits, log, 1e-2, bernstein, cap, v, q, policy)
+        known = memory(n, policy, counts=counts, visits=visits, q_cap=cap)
+        plan_ucbvi(agent, Widths(1 + bernstein, 1e-2, log, False, 1), known, v, q)
         after = np.array([0.0, 1.0])
         mean = 0.25
         bonus = 7 * 3 * log / math.sqrt(40)
@@ -82,7 +91,7 @@ def test_ucbvi_bonuses_by_hand() -> None:
         assert cap[1, 1] == np.inf  # never tried
         assert (cap[:, [0, 2, 3]] >= 0).all()
         before = cap.copy()
-        plan_ucbvi(agent, n, counts, visits, log, 1.0, bernstein, cap, v, q, policy)
+        plan_ucbvi(agent, Widths(1 + bernstein, 1.0, log, False, 1), known, v, q)
         assert (cap <= before).all()  # values only fall
 
 

@@ -11,6 +11,7 @@ from scipy.stats import ks_2samp
 from burnside.errors import InvalidParameter
 from burnside.experiments.mistakes.run import RunArchive
 from burnside.learning import UCFH, learn
+from burnside.learning.plain import Limits, Meter
 from burnside.learning.run import eps_absolute
 from burnside.learning.ucfh import (
     confidence_interval,
@@ -174,13 +175,12 @@ def test_pairs_move_into_the_model_as_the_update_rule_says() -> None:
     mdp = zoo.hypercube(2)
     world = World.direct(mdp)
     model = new_model(mdp, "unknown")
-    rule, progress = np.array([world.best, 0.1, 1e9, 0.0]), np.array([0, 0, 0, -2, 0])
+    meter = Meter(world.best, 0.1, 1e9, np.zeros(1), np.array([0, 0, 0, -2, 0]))
     first, frozen = 7.0, 60.0
     seen = model.n.copy()
     for u in np.random.default_rng(0).random((3000, 1, mdp.H + 1, 3)):
-        steps_run(
-            world.arrays, world.agent_arrays, model, np.array([first, frozen, 3.0]), u, np.empty(1), rule, progress
-        )
+        limits = Limits(first, frozen, 3.0, 0.0, 0)
+        steps_run(world.arrays, world.agent_arrays, model, limits, meter, u, np.empty(1))
         moved = np.flatnonzero(model.n != seen)
         assert moved.size <= 1
         for i in moved:
@@ -206,7 +206,7 @@ def test_bulk_and_step_by_step_agree_in_distribution() -> None:
 
 
 def test_bulk_counts_are_consistent() -> None:
-    from burnside.learning.ucfh_kernels import _bulk_episodes, occupancy
+    from burnside.learning.ucfh_kernels import Crowd, bulk_episodes, occupancy
 
     mdp = zoo.slip_ring(5)
     world = World.direct(mdp)
@@ -216,7 +216,7 @@ def test_bulk_counts_are_consistent() -> None:
     now, after = np.zeros(mdp.n_states, dtype=np.int64), np.zeros(mdp.n_states, dtype=np.int64)
     parts = np.zeros(model.n_next.size, dtype=np.int64)
     B = 10**9
-    _bulk_episodes(np.random.default_rng(0), agent, model, w.data, w.p0, B, now, after, parts)
+    bulk_episodes(np.random.default_rng(0), w, agent, model, B, Crowd(now, after, parts))
     assert model.v.sum() == model.v_next.sum() == B * mdp.H and now.sum() == B
     assert (np.add.reduceat(model.v_next, agent.indptr[:-1]) == model.v).all()
     exact = np.zeros(mdp.n_pairs)

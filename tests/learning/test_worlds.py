@@ -138,7 +138,7 @@ def test_episodes_end_in_terminal_states(make: Any) -> None:
     """Steps, batches and the exact occupancy agree, and nothing is counted after the end."""
     from burnside.learning.kernels import episode
     from burnside.learning.ucfh import new_model
-    from burnside.learning.ucfh_kernels import _bulk_episodes, occupancy
+    from burnside.learning.ucfh_kernels import Crowd, bulk_episodes, occupancy
 
     mdp = make()
     world = World.direct(mdp)
@@ -167,7 +167,7 @@ def test_episodes_end_in_terminal_states(make: Any) -> None:
     model = new_model(mdp, "known")._replace(policy=policy)
     now, after = np.zeros(mdp.n_states, dtype=np.int64), np.zeros(mdp.n_states, dtype=np.int64)
     parts = np.zeros(mdp.P.nnz, dtype=np.int64)
-    _bulk_episodes(np.random.default_rng(3), agent, model, w.data, w.p0, 200_000, now, after, parts)
+    bulk_episodes(np.random.default_rng(3), w, agent, model, 200_000, Crowd(now, after, parts))
     np.testing.assert_allclose(model.v / 200_000, exact, atol=0.01)
     np.testing.assert_allclose(model.v_next / 200_000, entries_met / 20_000, atol=0.03)
 

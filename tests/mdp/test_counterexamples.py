@@ -86,7 +86,7 @@ def slippery_walk(n: int) -> tuple[TabularMDP, Symmetry]:
 
 @pytest.mark.parametrize("n", [3, 5, 12])
 def test_successors_are_never_less_than_one(n: int) -> None:
-    """C = 2 and orbits of N states: C/|G_C| = 2/N is no number of successors; |σ(Succ)| is 1."""
+    """C = 2 and orbits of N states: C/|G_C| = 2/N is not a number of successors; |σ(Succ)| is 1."""
     mdp, rotations = slippery_walk(n)
     q = quotient(mdp, rotations)
     assert (mdp.successors, rotations.n_state_orbits) == (2, 1)

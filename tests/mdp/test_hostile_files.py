@@ -361,7 +361,7 @@ def test_every_type_comes_back(tmp_path: Path) -> None:
 
 
 def test_a_failing_disk_is_not_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is called damaged may be put aside: a disk or network that fails must not be taken for it."""
+    """A damaged file may be set aside; a failing disk or network must not be mistaken for one."""
     path = save(zoo.grid(3), tmp_path / "m.npz")
 
     def fail(*_: object) -> bytes:

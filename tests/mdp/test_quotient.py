@@ -103,7 +103,7 @@ def test_zoo_under_discovered_symmetry_and_minimise(model: str) -> None:
 
 @pytest.mark.parametrize("model", ["ring 5", "slip-ring 8", "grid 5", "fig2 doubled", "river-product 3", "deep-sea 6"])
 def test_backward_induction_by_hand(model: str) -> None:
-    """``solve`` itself against plain loops, so that 'V* agrees' is no agreement in error."""
+    """``solve`` itself against plain loops, so that 'V* agrees' is not an agreement in error."""
     mdp = ZOO[model]()
     solution = solve(mdp, keep_q=True)
     assert np.abs(solution.V - induction(mdp)).max() <= 1e-12

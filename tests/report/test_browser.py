@@ -279,7 +279,7 @@ def test_nothing_overlaps_or_runs_out_of_the_page(page: Any, place: str, scheme:
 
 
 def keep(what: Any, name: str) -> None:
-    """Write a picture for the documentation if that was asked for and there is such a thing, in few colours."""
+    """Write a picture for the documentation if requested and available, in few colours."""
     folder = os.environ.get("BURNSIDE_SCREENSHOTS")
     if folder and (not hasattr(what, "count") or what.count()):
         from PIL import Image

@@ -1,4 +1,4 @@
-"""``reproduce``: the order of parts, failures, Ctrl-C, kill −9, and what is shown meanwhile."""
+"""``reproduce``: the order of parts, failures, Ctrl-C, kill −9, and what is shown while they run."""
 
 import contextlib
 import os
@@ -307,3 +307,32 @@ def assert_same_report(found: Path, expected: Path) -> None:
     assert names and names == sorted(p.relative_to(found) for p in (found / "report").rglob("*") if p.is_file())
     for name in names:
         assert (found / name).read_bytes() == (expected / name).read_bytes(), name
+
+
+def test_a_part_that_needs_another_environment_runs_there(parts: dict[str, Part], tmp_path: Path) -> None:
+    drawn: list[Path] = []
+    python = tmp_path / "python"
+
+    def another(script: str) -> None:
+        python.write_text(f"#!/bin/sh\n{script}\n")
+        python.chmod(0o755)
+
+    def part(found: Path | None) -> Part:
+        job = module.EXPERIMENTS["mistakes"]
+        return Part(
+            "away", lambda page, preset, folder, out: drawn.append(folder), {}, job, lambda: False, lambda: found
+        )
+
+    parts["mistakes"] = part(None)
+    assert module.reproduce("report").exit_code == 0 and drawn == [Path("runs/mistakes/laptop")]
+    assert not Path("runs").exists()
+    parts["mistakes"] = part(python)
+    another("echo $@ > said")
+    assert module.reproduce("report").exit_code == 0 and drawn[1] == Path("runs/mistakes/smoke")
+    said = Path("said").read_text().split()
+    assert said[:2] == ["-m", "burnside"]
+    assert {"--preset", "smoke", "--runs", "runs/mistakes/smoke"} < set(said[said.index("sweep") :])
+    another("echo out of order >&2\nexit 1")
+    assert "out of order" in module.reproduce("report").failed["mistakes"]
+    another("exit 130")
+    assert module.reproduce("report").left == ("mistakes",)

@@ -356,7 +356,7 @@ def test_parts_of_an_interrupted_generation_may_be_damaged(tmp_path: Path) -> No
 
     _keep(tmp_path, 3, random_demo())
     np.testing.assert_array_equal(_load(tmp_path / "3.npz").actions, random_demo().actions)
-    (tmp_path / "notes.npz").write_bytes(b"?")  # names that are no seed do not count
+    (tmp_path / "notes.npz").write_bytes(b"?")  # names that are not a seed do not count
     assert _Store(tmp_path, 0, 1).good == {3}
     (tmp_path / "3.npz").write_bytes((tmp_path / "3.npz").read_bytes()[:-30])
     with pytest.raises(UnreadableFile, match=r"3\.npz is damaged: delete it"):

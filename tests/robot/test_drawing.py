@@ -1,6 +1,6 @@
 """Pictures on machines with OSMesa only, with EGL only, with both and with neither.
 
-A library is hidden from a process by files that are no libraries, in a folder that the loader searches first. Which
+A library is hidden from a process by files that are not libraries, in a folder that the loader searches first. Which
 libraries this machine really has is found by MuJoCo's own renderer, with none of our code: with both installed, all
 four machines are tested; with one, the others become "neither".
 """

@@ -242,7 +242,7 @@ def rewritten(path: Path, change: Callable[[dict[str, Any], dict[str, Any]], obj
     write_arrays(path, arrays, meta)
 
 
-#: What an older version may have written, or nobody at all → words of the note.
+#: What an older version may have written, or no version at all → words of the note.
 LAYOUTS: dict[str, tuple[Callable[[dict[str, Any], dict[str, Any]], object], str]] = {
     "an array had another name": (lambda a, m: a.update(old=a.pop("state")), "the array 'state' is not in it"),
     "a value had another name": (lambda a, m: m["own"].pop("step"), "the value 'step' is not in it"),
@@ -291,7 +291,7 @@ def test_only_the_newest_has_another_layout(tmp_path: Path, monkeypatch: pytest.
 
 @dataclass(frozen=True)
 class FailingJob(ToyJob):
-    """Takes the checkpoint over and fails then, by a mistake of its own or for want of something."""
+    """Restores the checkpoint and then fails, by its own mistake or because something is missing."""
 
     error: type[Exception] = KeyError
     says: bool = True
@@ -318,7 +318,7 @@ class FailingJob(ToyJob):
 def test_a_failure_of_another_kind_keeps_the_checkpoints(
     error: type[Exception], says: bool, kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Hours of work are not put aside because memory or a device was short, or after the job said it had resumed."""
+    """Hours of work are not set aside because memory or a device was missing, or after the job said it had resumed."""
     task, folder = half_way(tmp_path, monkeypatch)
     before = generations(folder.path)
     outcome = run_one(Task(FailingJob(error=error, says=says), task.folder), CELL)
@@ -345,7 +345,7 @@ def test_a_disk_that_fails_for_a_moment_keeps_the_checkpoints(tmp_path: Path, mo
 
 
 def test_other_files_that_look_like_checkpoints(tmp_path: Path) -> None:
-    """A name that no sweep gives does not count, and does not stop one."""
+    """A file with a name that no sweep uses is ignored."""
     for name in (
         "checkpoint-.npz",
         "checkpoint-x.npz",
@@ -398,7 +398,7 @@ def test_a_damaged_result_does_not_count_as_finished(damage: str, tmp_path: Path
 
 
 def test_results_of_before_checksums_count(tmp_path: Path) -> None:
-    """A study that goes on after an upgrade keeps what it has."""
+    """A study that resumes after an upgrade keeps what it has."""
     task = Task(ToyJob(), tmp_path / "runs")
     assert run_one(task, CELL).status == "done"
     folder = CellFolder(task.folder, CELL)

@@ -1,4 +1,4 @@
-"""``burnside sweep`` and ``burnside table`` on a toy experiment, tracking, and what is shown meanwhile."""
+"""``burnside sweep`` and ``burnside table`` on a toy experiment, tracking, and what is shown while they run."""
 
 import io
 import json

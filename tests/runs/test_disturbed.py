@@ -76,9 +76,9 @@ def test_workers_killed_at_twenty_random_moments(tmp_path: Path, undisturbed: Pa
         time.sleep(dice.uniform(0, 0.2))
         worker = dice.choice(workers)
         with contextlib.suppress(ProcessLookupError):
-            os.kill(worker, signal.SIGSTOP)  # so that it does not get on between the look and the shot
+            os.kill(worker, signal.SIGSTOP)  # so that it makes no progress between the check and the kill
             where = place(folder, worker)
-            if not where or deaths.get(where, 0) == 2:  # a third death at one place is rightly taken for hopeless
+            if not where or deaths.get(where, 0) == 2:  # a third death at the same place rightly ends the cell
                 os.kill(worker, signal.SIGCONT)
                 continue
             os.kill(worker, signal.SIGKILL)

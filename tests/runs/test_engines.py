@@ -65,7 +65,7 @@ def killing(folder: Path, run: Callable[[], SweepOutcome], kills: int) -> tuple[
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """A small cluster of our own: two processes, the smallest store Ray takes, no dashboard, no reports to anybody."""
+    """A small cluster of our own: two processes, the smallest store that Ray accepts, no dashboard, no telemetry."""
     ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'burnside[ray]'")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
@@ -107,7 +107,7 @@ def test_ray_stops_politely(tmp_path: Path, undisturbed: dict[str, bytes], clust
     finally:
         signal.signal(signal.SIGALRM, before)
     assert stopped.exit_code == 130 and list(tmp_path.glob("cells/*/checkpoint-*.npz"))
-    assert sweep(ToyJob(STEPS), "laptop", tmp_path, workers=0, progress="none").ok  # any engine may go on
+    assert sweep(ToyJob(STEPS), "laptop", tmp_path, workers=0, progress="none").ok  # any engine may resume it
     assert snapshot(tmp_path) == undisturbed
 
 
@@ -118,7 +118,7 @@ def wait_for(folder: Path) -> None:
 
 
 def test_ray_starts_its_own_cluster(tmp_path: Path) -> None:
-    """In a process of its own, as the command does it: no cluster is running and none is left behind."""
+    """In a separate process, as the command does it: no cluster is running and none is left behind."""
     pytest.importorskip("ray", reason="ray is not installed: pip install 'burnside[ray]'")
     code = (
         "from burnside.runs import sweep; from tests.runs.toy import ToyJob; import ray, sys\n"

@@ -1,4 +1,4 @@
-"""Locks: one holder, dead ones broken, reused process numbers and other machines told apart."""
+"""Locks: one holder, dead holders are replaced, reused process numbers and other machines are recognised."""
 
 import json
 import multiprocessing

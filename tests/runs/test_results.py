@@ -207,7 +207,7 @@ def test_a_sweep_of_some_cells_is_added_to_results_that_lack_them(swept: Path, t
     assert ordered(found.rows) == ordered(whole.rows)
     assert sorted(found.table("curve")["seen"]) == sorted(whole.table("curve")["seen"])
     assert len(found.manifest["cells"]) == 4
-    # A run that lacks a cell takes nothing from results that have it; and one that has it, ends its being missing.
+    # A run that lacks a cell does not remove it from the results; a run that has it completes them.
     again = tmp_path / "again"
     sweep(ToyJob(50, fail=(1,)), "laptop", again, workers=0, progress="none")
     compact(again, out, add=True, allow_missing=True)
@@ -232,7 +232,7 @@ def shot(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("format", ["parquet", "csv"])
 def test_compacting_never_drops_results_by_accident(swept: Path, tmp_path: Path, format: Any) -> None:
-    """A run of some cells over results of more: refused, unless it was said what is meant."""
+    """A run of some cells over results of more: refused, unless the user chose what to do."""
     part = tmp_path / "part"
     sweep(ToyJob(50), "laptop", part, workers=0, progress="none", only={"n": 2})
     out = compact(swept, tmp_path / "out", format=format)
@@ -281,7 +281,7 @@ def test_a_damaged_table_leaves_no_half_of_an_output(swept: Path, tmp_path: Path
 
 
 def test_parquet_of_before_checksums(swept: Path, tmp_path: Path) -> None:
-    """Whatever polars makes of damage, a panic of its Rust among them, is one sentence."""
+    """Whatever polars raises for damage, also a panic of Rust, becomes one sentence."""
     out = compact(swept, tmp_path / "out", format="parquet")
     manifest = json.loads((out / "manifest.json").read_text())
     del manifest["sha256"]
@@ -334,7 +334,7 @@ def test_a_plan_that_was_changed(swept: Path) -> None:
 
 
 def test_files_of_a_running_cell_do_not_stop_a_sweep(tmp_path: Path) -> None:
-    """What says how far a cell is, who holds it and what it took may be lost or wrong."""
+    """Files about progress, locks and time spent may be lost or wrong."""
     cell = ToyJob(50).plan("smoke")[0]
     folder = CellFolder(tmp_path, cell)
     folder.make()

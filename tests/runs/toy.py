@@ -25,10 +25,10 @@ class ToyJob:
     """Iterates a map from 64-bit numbers to themselves: one wrong, lost or repeated step changes every later one."""
 
     steps: int = 200
-    pause: float = 0.0  # seconds per step; no part of the config, since it does not change the result
+    pause: float = 0.0  # seconds per step; not part of the config, since it does not change the result
     fail: tuple[int, ...] = ()
     die: tuple[int, ...] = ()
-    die_last: bool = False  # with the result written and nothing cleared up
+    die_last: bool = False  # with the result written and nothing cleaned up
     eager: bool = True  # a checkpoint after every chunk, not only when one is due
 
     def plan(self, preset: str) -> Sequence[Cell]:
@@ -104,7 +104,7 @@ def workers_of(folder: Path) -> list[int]:
 
 
 def working(folder: Path) -> list[int]:
-    """Of those, the ones whose cell has begun: killed now, they were started once for nothing."""
+    """Of those, the ones whose cell has begun: killed now, they will have been started in vain."""
     found = []
     for pid in workers_of(folder):
         for path in folder.glob("cells/*/own-starts.txt"):
@@ -134,7 +134,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    # The job must be found again in other processes under its own name, not as __main__.
+    # Other processes must find the job under its own name, not as __main__.
     from tests.runs import toy
 
     sys.exit(toy.main())

@@ -5,12 +5,13 @@ import pytest
 
 from burnside.agents.common.members import Member
 from burnside.agents.cube_walks import CubePolicy, WalkConfig, WalkRun
+from burnside.agents.cube_walks.walks import random_walks
 from burnside.envs.cube import CubeSpec, apply_moves, scramble, solved
 from burnside.envs.cube.core import is_solved
 from burnside.envs.cube.placements import placements
 from burnside.envs.cube.tables import two_values
 from burnside.errors import InvalidParameter
-from burnside.search.endgame import Endgame
+from burnside.search.endgame import Endgame, placement_words
 from burnside.search.policy_beam import PolicyBeamConfig, policy_beam
 from burnside.search.solver import SolverConfig, solve_cube
 
@@ -86,6 +87,32 @@ def test_the_recipe_serves_other_cubes() -> None:
         found = solve_cube(policy, state)
         assert found.length is not None and found.length <= 4
         assert bool(is_solved(four, apply_moves(four, state, list(found.moves))))
+
+
+def test_children_are_kept_as_the_plain_twin_does() -> None:
+    """Two passes over candidates, with states that were seen before, in the layer twice, or beyond the width."""
+    from burnside.search import plain, policy_kernels
+
+    world = placements(CubeSpec(2))
+    words = placement_words(world)
+    found = []
+    for code in (plain, policy_kernels):
+        rng = np.random.default_rng(3)
+        states = random_walks(world, 3, 0, 0, 12).states
+        logs = rng.normal(size=(12, 12)).astype(np.float32)
+        layer = plain.Layer(states, rng.normal(size=12).astype(np.float32), logs)
+        seen, keys = np.zeros(1024, np.uint64), np.empty(12, np.uint64)
+        policy_kernels.state_keys(states, words, keys)
+        policy_kernels.insert_all(seen, np.empty(1024, np.int8), keys, 0, np.empty(12, np.bool_))
+        out = plain.Children(np.full(60, -1, np.int32), np.full(60, -1, np.int8), np.zeros(60, np.float32))
+        order = np.argsort(-(layer.scores[:, None] + logs).ravel(), kind="stable")
+        kept = code.best_children(layer, order[:30], world.on_turns, words, seen, 0, out)
+        total = code.best_children(layer, order[30:], world.on_turns, words, seen, kept, out)
+        found.append((out, kept, total))
+    (mine, kept, total), (theirs, *counts) = found
+    assert [kept, total] == counts and 0 < kept < 30 and total == 60
+    for name, one, two in zip(mine._fields, mine, theirs, strict=True):
+        assert np.array_equal(one, two), name
 
 
 def test_settings_are_checked() -> None:

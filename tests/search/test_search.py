@@ -126,6 +126,32 @@ def test_cheaper_ways_are_reopened() -> None:
     assert found.expanded == 6 and found.evaluated == 7  # 0 6 7 8 1 5; a reopened state is not evaluated again
 
 
+def test_nodes_are_admitted_as_the_plain_twin_does() -> None:
+    """Ten rounds of random children with few keys: many are known, some are cheaper, some are met twice in a round."""
+    from burnside.search import kernels, plain
+
+    room = 1 + 10 * 5 * 4
+    found = []
+    for code in (plain, kernels):
+        rng = np.random.default_rng(0)
+        columns = [np.zeros((room, 3), np.uint8), np.zeros((room, 1), np.uint64)]
+        columns += [np.full(room, -1, kind) for kind in (np.int32, np.int16, np.int32, np.int32)]
+        nodes = plain.Nodes(*columns, np.zeros(room, np.bool_), np.full(1024, -1, np.int32))
+        nodes.depth[0] = 0
+        kernels.rehash(nodes.table, nodes.keys, nodes.superseded, 1)
+        count = 1
+        for _ in range(10):
+            parents = rng.integers(0, count, size=5).astype(np.int32)
+            states = rng.integers(0, 4, size=(5, 4, 3)).astype(np.uint8)
+            count = code.admit(nodes, states, pack_keys(states.reshape(-1, 3), 4).reshape(5, 4, 1), parents, count)
+        found.append((nodes, count))
+    (mine, count), (theirs, other) = found
+    assert count == other < room and mine.superseded.any() and (mine.source[:count] >= 0).any()
+    for name, one, two in zip(mine._fields, mine, theirs, strict=True):
+        assert name == "table" or np.array_equal(one, two), name
+    assert sorted(theirs.table[theirs.table >= 0]) == np.flatnonzero(~mine.superseded[:count]).tolist()
+
+
 # ---------------------------------------------------------------------- canonical forms
 
 
@@ -231,7 +257,7 @@ def test_depth_limits_and_circles() -> None:
     assert found[0].reason == "depth limit of 3 moves reached" and found[0].expanded == 1 + 5 + 5
     assert found[1].solved and found[1].length == 0 and found[1].generated == 0
     found = greedy(CubePuzzle(THREE), states, zero, depth=9)
-    # Without a heuristic the first move is made for ever: four quarter turns come back.
+    # Without a heuristic the first move is made forever: four quarter turns come back.
     assert found[0].reason == "the path came back to one of its states" and found[0].expanded == 4
     check(THREE, states[0], found[0])
     found = greedy(CubePuzzle(THREE), states, zero, depth=2)

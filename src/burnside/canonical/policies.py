@@ -205,7 +205,7 @@ def _function(policy: Any) -> tuple[str, Callable[[Any], Any]]:
     if callable(policy):
         return "action", policy
     raise InvalidParameter(
-        f"a {type(policy).__name__} is no policy: give a model, an agent, a torch module or a function"
+        f"a {type(policy).__name__} is not a policy: give a model, an agent, a torch module or a function"
     )
 
 

@@ -8,6 +8,8 @@ resumes from there.
 from __future__ import annotations
 
 import copy
+import os
+import subprocess
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +28,7 @@ from burnside.report.page import Page, escape
 from burnside.report.planar import planar_part
 from burnside.report.ring1d import ring1d_part
 from burnside.report.ring3d import ring3d_part
-from burnside.report.robot import has_simulator, robot_part
+from burnside.report.robot import has_simulator, robot_part, simulator_python
 from burnside.report.savings import atlas_part
 from burnside.report.theory import theory_part
 from burnside.runs import sweep
@@ -45,6 +47,8 @@ class Part:
         seconds: by preset, how long it took on two cores; used for the time left only.
         job: the experiment whose results are drawn; its sweep runs first, in ``runs/PART/PRESET``.
         possible: whether that sweep can run here; if not, the part says so itself.
+        elsewhere: a Python of another environment that can run the sweep if this one cannot. It runs the preset
+            ``smoke``, whatever the preset of the report: the others are not for every ``make reproduce``.
     """
 
     title: str
@@ -52,6 +56,7 @@ class Part:
     seconds: Mapping[str, float] = field(default_factory=dict)
     job: Job | None = None
     possible: Callable[[], bool] = lambda: True
+    elsewhere: Callable[[], Path | None] = lambda: None
 
 
 def _seconds(smoke: float, laptop: float, study: float, paper: float) -> dict[str, float]:
@@ -107,6 +112,7 @@ PARTS: dict[str, Part] = {
         _seconds(30, 60, 4_000, 5_000_000),
         EXPERIMENTS["robot"],
         has_simulator,
+        simulator_python,
     ),
     "atlas": Part(
         "Environments people use: what symmetry saves deep learners, with controls",
@@ -196,6 +202,10 @@ def reproduce(
             try:
                 if part.job is not None and part.possible():
                     _sweep(part.job, preset, folder, resources or Resources(), SweepProgress(state, shown))
+                elif part.job is not None and (python := part.elsewhere()) is not None:
+                    folder = folder.with_name("smoke")
+                    shown.note(f"{state.name}: the preset 'smoke' runs in the environment of {python}")
+                    _sweep_elsewhere(python, state.name, folder, resources or Resources())
                 part.draw(page, preset, folder, Path(out))
             except KeyboardInterrupt:
                 page.text("This part was stopped before its end.")
@@ -238,6 +248,20 @@ def _sweep(job: Job, preset: str, folder: Path, resources: Resources, progress: 
     if outcome.failed:
         count = len(outcome.failed)
         raise RuntimeError(f"{count} cell{'s' * (count > 1)} failed: {next(iter(outcome.failed.values()))}")
+
+
+def _sweep_elsewhere(python: Path, name: str, folder: Path, resources: Resources) -> None:
+    """Run the smoke sweep of an experiment with another Python; what finished before is not run again."""
+    command = [str(python), "-m", "burnside", "sweep", name, "--preset", "smoke", "--runs", str(folder)]
+    command += ["--workers", str(resources.workers), "--threads", str(resources.threads)]
+    # the packages of this environment are not those of the other one
+    own = {key: value for key, value in os.environ.items() if key not in ("PYTHONHOME", "VIRTUAL_ENV")}
+    done = subprocess.run(command, env=own, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode == 130:
+        raise KeyboardInterrupt
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        raise RuntimeError(f"'{' '.join(command)}' failed: {said[-1] if said else f'exit code {done.returncode}'}")
 
 
 def _set(state: PartState, status: PartStatus, view: View) -> None:

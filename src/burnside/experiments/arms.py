@@ -1,7 +1,7 @@
 """Results of the ring games, whose files call an arm a condition.
 
-The key is part of the names of their cells, so it stays in the files: finished cells are found again. Everything that
-reads them says ``arm``, as all other experiments do.
+The key is part of the names of their cells, so it stays in the files, and finished cells keep their names. Everything
+that reads them says ``arm``, as all other experiments do.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 What lives here: the learners (:class:`UBEV`, :class:`UCFH`, :class:`UCBVI`) with what is proved of each, the
 :class:`World` they act in (M, M̄, or M through the homomorphism), the mistake meter (:func:`learn` → :class:`Run`),
-literal UCFH in bulk (:func:`ucfh_literal`), and the measurement M against M̄ (:func:`compare`).
+literal UCFH in bulk (:func:`ucfh_literal`), and the measurement M against M̄ (:func:`compare`). ``plain`` has the
+algorithms in numpy, to be read first; ``kernels`` and ``ucfh_kernels`` are the same, compiled.
 
 It may import ``burnside.groups``, ``burnside.mdp`` and ``burnside.theory``; numba is loaded when a learner first runs.
 """

@@ -211,7 +211,7 @@ class _Stopped(Exception):
 def _run_all(one: _One, seeds: Sequence[int], workers: int, progress: Progress | None) -> dict[tuple[int, int], Run]:
     """Every seed on both streams; the long runs, those on M, first.
 
-    This thread only waits, so that Ctrl-C is heard at once; the others look between chunks whether to stop. They are
+    This thread only waits, so that Ctrl-C is noticed at once; the others check between chunks whether to stop. They are
     daemons: one that is busy for longer, compiling for instance, does not keep the program from ending.
     """
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:

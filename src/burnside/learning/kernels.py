@@ -1,4 +1,4 @@
-"""Compiled loops of the learners. Imported lazily: numba takes a moment to load.
+"""Compiled loops of the learners; ``plain`` has the same functions in numpy. Imported where it is used: it loads numba.
 
 Random numbers come in from outside, three per step (class of the successor, member of the class, lifted action),
 so a run does not depend on how its episodes are cut into chunks.
@@ -12,9 +12,10 @@ import numpy as np
 from numba import njit
 
 from burnside._types import FloatArray, IntArray
+from burnside.learning.plain import Memory, Meter, Widths
 from burnside.learning.world import AgentArrays, WorldArrays
 
-__all__ = ["episode", "loglog", "optimistic_run", "plan_ubev", "plan_ucbvi", "policy_value"]
+__all__ = ["choose", "episode", "loglog", "optimistic_run", "plan_ubev", "plan_ucbvi", "policy_value", "record"]
 
 
 @njit(cache=True, nogil=True)
@@ -109,22 +110,13 @@ def choose(agent: AgentArrays, q: FloatArray, v: FloatArray, policy: IntArray) -
 
 
 @njit(cache=True, nogil=True)
-def plan_ubev(
-    agent: AgentArrays,
-    n: IntArray,
-    p_hat: FloatArray,
-    phi: FloatArray,
-    factor: float,
-    own_span: bool,
-    v: FloatArray,
-    q: FloatArray,
-    policy: IntArray,
-) -> bool:
+def plan_ubev(agent: AgentArrays, widths: Widths, memory: Memory, v: FloatArray, q: FloatArray) -> bool:
     """Optimistic backward induction of UBEV (Dann et al. 2017, Alg. 1) with counts pooled over time.
 
     EV = min(max Ṽ, p̂·Ṽ + c·span·φ(n)); the span is that of the remaining rewards (provable) or of Ṽ (heuristic).
     Returns whether the greedy policy changed.
     """
+    n, p_hat, phi, policy = memory.n, memory.p_hat, memory.phi, memory.policy
     horizon = policy.shape[0]
     timed = agent.reward.shape[0] > 1
     changed = False
@@ -132,7 +124,7 @@ def plan_ubev(
     for t in range(horizon - 1, -1, -1):
         after = v[t + 1]
         top = after.max()
-        width = factor * ((top - after.min()) if own_span else agent.span[t + 1])
+        width = widths.factor * ((top - after.min()) if widths.own_span else agent.span[t + 1])
         r = agent.reward[t if timed else 0]
         for i in range(n.size):
             ahead = top
@@ -147,23 +139,13 @@ def plan_ubev(
 
 
 @njit(cache=True, nogil=True)
-def plan_ucbvi(
-    agent: AgentArrays,
-    n: IntArray,
-    counts: IntArray,
-    visits: IntArray,
-    log_term: float,
-    factor: float,
-    bernstein: bool,
-    q_cap: FloatArray,
-    v: FloatArray,
-    q: FloatArray,
-    policy: IntArray,
-) -> bool:
+def plan_ucbvi(agent: AgentArrays, widths: Widths, memory: Memory, v: FloatArray, q: FloatArray) -> bool:
     """Backward induction of UCBVI with the bonus b₁ (Hoeffding) or b₂ (Bernstein) of Azar et al. 2017.
 
     ``q_cap`` holds the smallest Q seen so far: values only ever fall. Returns whether the policy changed.
     """
+    n, counts, visits, q_cap, policy = memory.n, memory.counts, memory.visits, memory.q_cap, memory.policy
+    factor, log_term, bernstein = widths.factor, widths.log_term, widths.kind == 2
     horizon = policy.shape[0]
     timed = agent.reward.shape[0] > 1
     scale = agent.span[0]
@@ -204,29 +186,29 @@ def plan_ucbvi(
 
 
 @njit(cache=True, nogil=True)
+def record(meter: Meter, episodes: int) -> bool:
+    """Count episodes of the present policy; returns whether half of the run or more has been free of mistakes."""
+    progress = meter.progress
+    progress[0] += episodes
+    if meter.gap[0] > meter.eps:
+        progress[1] = progress[0]
+    if progress[0] >= meter.fewest and progress[0] >= 2 * progress[1]:
+        progress[2] = 1
+    return progress[2] == 1
+
+
+@njit(cache=True, nogil=True)
 def optimistic_run(
     world: WorldArrays,
     agent: AgentArrays,
-    kind: int,
-    settings: FloatArray,
-    replan_every: int,
-    n: IntArray,
-    counts: IntArray,
-    visits: IntArray,
-    p_hat: FloatArray,
-    phi: FloatArray,
-    q_cap: FloatArray,
-    policy: IntArray,
+    widths: Widths,
+    memory: Memory,
+    meter: Meter,
     u: FloatArray,
     gaps: FloatArray,
-    rule: FloatArray,
-    progress: IntArray,
 ) -> int:
-    """Up to ``len(gaps)`` episodes of UBEV (kind 0), or UCBVI (1: Hoeffding, 2: Bernstein); returns how many.
-
-    ``settings``: width factor, logarithmic term, whether UBEV uses the span of Ṽ. ``rule``: R*, ε, fewest episodes.
-    ``progress``: episodes so far, the last mistake, whether the plateau is reached. The gap before is ``rule[3]``.
-    """
+    """Up to ``len(gaps)`` episodes of UBEV or UCBVI, with the random numbers ``u``; returns how many."""
+    n, counts, p_hat, phi, policy = memory.n, memory.counts, memory.p_hat, memory.phi, memory.policy
     horizon, states = policy.shape
     v = np.zeros((horizon + 1, states))
     q = np.zeros(n.size)
@@ -234,29 +216,26 @@ def optimistic_run(
     pairs = np.zeros(horizon, dtype=np.int64)
     entries = np.zeros(horizon, dtype=np.int64)
     for e in range(gaps.size):
-        if progress[0] % replan_every == 0:
-            if kind == 0:
-                changed = plan_ubev(agent, n, p_hat, phi, settings[0], settings[2] > 0.0, v, q, policy)
+        played = meter.progress[0]
+        if played % widths.replan_every == 0:
+            if widths.kind == 0:
+                changed = plan_ubev(agent, widths, memory, v, q)
             else:
-                changed = plan_ucbvi(agent, n, counts, visits, settings[1], settings[0], kind == 2, q_cap, v, q, policy)
-            if changed or progress[0] == 0:
-                rule[3] = rule[0] - policy_value(world, agent, policy, work)
-        gaps[e] = rule[3]
+                changed = plan_ucbvi(agent, widths, memory, v, q)
+            if changed or played == 0:
+                meter.gap[0] = meter.best - policy_value(world, agent, policy, work)
+        gaps[e] = meter.gap[0]
         length = episode(world, agent, policy, u[e], pairs, entries)
         for t in range(length):
             n[pairs[t]] += 1
             counts[entries[t]] += 1
         for t in range(length):
             i = pairs[t]
-            phi[i] = math.sqrt((2.0 * loglog(n[i]) + settings[1]) / n[i])
+            phi[i] = math.sqrt((2.0 * loglog(n[i]) + widths.log_term) / n[i])
             for k in range(agent.indptr[i], agent.indptr[i + 1]):
                 p_hat[k] = counts[k] / n[i]
-            if kind == 2 and t > 0:
-                visits[t, agent.indices[entries[t - 1]]] += 1
-        progress[0] += 1
-        if gaps[e] > rule[1]:
-            progress[1] = progress[0]
-        if progress[0] >= rule[2] and progress[0] >= 2 * progress[1]:
-            progress[2] = 1
+            if widths.kind == 2 and t > 0:
+                memory.visits[t, agent.indices[entries[t - 1]]] += 1
+        if record(meter, 1):
             return e + 1
     return gaps.size

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from burnside._resources import needs_time
-from burnside._types import FloatArray, IntArray, Progress
+from burnside._types import FloatArray, Progress
 from burnside.errors import InvalidParameter
 from burnside.learning.learners import UBEV, UCBVI, UCFH, Learner, make_learner
+from burnside.learning.plain import Memory, Meter, Widths
 from burnside.learning.run import Recorder, Run, check_delta, check_eps, eps_absolute
 from burnside.learning.ucfh import UCFHConstants, new_model, ucfh_constants
 from burnside.learning.world import World, first_policy
@@ -23,7 +24,7 @@ __all__ = ["Budget", "generator", "learn", "log_term"]
 
 #: Random numbers made at once, at most: a chunk of episodes takes about this many. Results do not depend on it.
 CHUNK = 150_000
-#: Seconds that a chunk should take: in between Ctrl-C is heard, and progress told.
+#: Seconds that a chunk should take: Ctrl-C is noticed and progress is reported in between.
 CHUNK_SECONDS = 0.2
 
 MAX_EPISODES = 200_000
@@ -103,19 +104,21 @@ def learn(
     cap = max_episodes if max_episodes is not None else MAX_EPISODES_BULK if bulk else MAX_EPISODES
     budget = Budget(min_episodes, cap)
     rng = generator(seed, stream)
-    rule = np.array([world.best, gap, budget.min_episodes, 0.0])
+    fewest = float(budget.min_episodes)
     if not bulk:  # every episode is planned or played over the horizon
         least = float(min(budget.min_episodes, cap)) * world.mdp.H
         needs_time(f"learning {world.mdp.name} over {world.mdp.H} steps", least, "shorten the horizon")
     if isinstance(chosen, UCFH):
         constants = ucfh_constants(world.agent, chosen, gap, delta)
         # It acts blindly until the first pair has m·w_min visits, and may be right by luck: no plateau before then.
-        rule[2] = max(rule[2], world.agent.n_pairs * constants.first)
+        fewest = max(fewest, world.agent.n_pairs * constants.first)
         run_it = _bulk_ucfh if chosen.bulk else _steps_ucfh
-        record, state = run_it(world, chosen, constants, rng, rule, budget, progress)
+        meter = _meter(world, gap, fewest)
+        record = run_it(world, chosen, constants, rng, meter, budget, progress)
         notes = constants.notes
     else:
-        record, state = _optimistic(world, chosen, delta, rng, rule, budget, progress)
+        meter = _meter(world, gap, fewest)
+        record = _optimistic(world, chosen, delta, rng, meter, budget, progress)
         notes = ()
     gaps, lengths = record.finish()
     return Run(
@@ -126,8 +129,8 @@ def learn(
         float(delta),
         chosen.label,
         chosen.guarantee,
-        capped=state[2] == 0,
-        settled=state[2] == 2,
+        capped=bool(meter.progress[2] == 0),
+        settled=bool(meter.progress[2] == 2),
         seed=int(seed),
         stream=int(stream),
         config={"learner": chosen.name, **asdict(chosen), **asdict(budget)},
@@ -143,15 +146,16 @@ def log_term(world: World, learner: UBEV | UCBVI, delta: float, max_episodes: in
     return math.log(5.0 * pairs * horizon * max_episodes / delta)
 
 
-Outcome = tuple[Recorder, list[int]]
+def _meter(world: World, eps: float, fewest: float) -> Meter:
+    """The meter before the first episode."""
+    return Meter(float(world.best), float(eps), float(fewest), np.zeros(1), np.array([0, 0, 0, -2, 0], dtype=np.int64))
 
 
 def _chunks(
     rng: np.random.Generator,
     horizon: int,
     budget: Budget,
-    state: IntArray,
-    rule: FloatArray,
+    meter: Meter,
     play: Callable[[FloatArray, FloatArray], int],
     progress: Progress | None,
 ) -> Recorder:
@@ -162,7 +166,7 @@ def _chunks(
     record = Recorder()
     largest = max(1, CHUNK // (3 * (horizon + 1)))
     size, left = min(8, largest), budget.max_episodes
-    while left > 0 and not state[2]:
+    while left > 0 and not meter.progress[2]:
         began = time.monotonic()
         count = min(size, left)
         gaps = np.empty(count)
@@ -170,7 +174,7 @@ def _chunks(
         record.add(gaps[:played])
         left -= count
         size = _next_size(size, largest, time.monotonic() - began)
-        _tell(progress, state, rule, budget)
+        _tell(progress, meter, budget)
     return record
 
 
@@ -179,11 +183,11 @@ def _next_size(size: int, largest: int, seconds: float) -> int:
     return max(1, min(largest, 2 * size, int(size * CHUNK_SECONDS / max(seconds, 1e-6))))
 
 
-def _tell(progress: Progress | None, state: IntArray, rule: FloatArray, budget: Budget) -> None:
+def _tell(progress: Progress | None, meter: Meter, budget: Budget) -> None:
     """How many episodes were played, and how many are expected: all, until a quarter went by without a mistake."""
     if progress is not None:
-        played, last = int(state[0]), int(state[1])
-        plateau = max(int(rule[2]), 2 * last) if 4 * last <= 3 * played else budget.max_episodes
+        played, last = int(meter.progress[0]), int(meter.progress[1])
+        plateau = max(int(meter.fewest), 2 * last) if 4 * last <= 3 * played else budget.max_episodes
         progress(played, max(played, min(budget.max_episodes, plateau)))
 
 
@@ -192,28 +196,33 @@ def _optimistic(
     learner: UBEV | UCBVI,
     delta: float,
     rng: np.random.Generator,
-    rule: FloatArray,
+    meter: Meter,
     budget: Budget,
     progress: Progress | None,
-) -> Outcome:
+) -> Recorder:
     from burnside.learning.kernels import optimistic_run
 
     agent, arrays = world.agent_arrays, world.arrays
     pairs, states, horizon = world.agent.n_pairs, world.agent.n_states, world.agent.H
     heuristic = isinstance(learner, UBEV) and learner.width == "heuristic"
     kind = 0 if isinstance(learner, UBEV) else 1 if learner.bonus == "hoeffding" else 2
-    settings = np.array([learner.scale, log_term(world, learner, delta, budget.max_episodes), float(heuristic)])
-    n, counts = np.zeros(pairs, dtype=np.int64), np.zeros(agent.indices.size, dtype=np.int64)
-    visits = np.zeros((horizon, states) if kind == 2 else (1, 1), dtype=np.int64)
-    q_cap = np.full((horizon, pairs) if kind else (1, 1), np.inf)
-    policy = first_policy(world.agent)
-    p_hat, phi, state = np.zeros(counts.size), np.zeros(pairs), np.zeros(3, dtype=np.int64)
+    logarithm = log_term(world, learner, delta, budget.max_episodes)
+    widths = Widths(kind, float(learner.scale), logarithm, heuristic, learner.replan_every)
+    entries = agent.indices.size
+    memory = Memory(
+        n=np.zeros(pairs, dtype=np.int64),
+        counts=np.zeros(entries, dtype=np.int64),
+        visits=np.zeros((horizon, states) if kind == 2 else (1, 1), dtype=np.int64),
+        p_hat=np.zeros(entries),
+        phi=np.zeros(pairs),
+        q_cap=np.full((horizon, pairs) if kind else (1, 1), np.inf),
+        policy=first_policy(world.agent),
+    )
 
     def play(u: FloatArray, gaps: FloatArray) -> int:
-        memory = (n, counts, visits, p_hat, phi, q_cap, policy)
-        return optimistic_run(arrays, agent, kind, settings, learner.replan_every, *memory, u, gaps, rule, state)
+        return optimistic_run(arrays, agent, widths, memory, meter, u, gaps)
 
-    return _chunks(rng, horizon, budget, state, rule, play, progress), state.tolist()
+    return _chunks(rng, horizon, budget, meter, play, progress)
 
 
 def _steps_ucfh(
@@ -221,21 +230,20 @@ def _steps_ucfh(
     learner: UCFH,
     constants: UCFHConstants,
     rng: np.random.Generator,
-    rule: FloatArray,
+    meter: Meter,
     budget: Budget,
     progress: Progress | None,
-) -> Outcome:
+) -> Recorder:
     from burnside.learning.ucfh_kernels import steps_run
 
     agent, arrays = world.agent_arrays, world.arrays
     model = new_model(world.agent, learner.support)
-    state = np.array([0, 0, 0, -2, 0], dtype=np.int64)
-    values = constants.array
+    limits = constants.limits()
 
     def play(u: FloatArray, gaps: FloatArray) -> int:
-        return steps_run(arrays, agent, model, values, u, gaps, rule, state)
+        return steps_run(arrays, agent, model, limits, meter, u, gaps)
 
-    return _chunks(rng, world.agent.H, budget, state, rule, play, progress), state.tolist()
+    return _chunks(rng, world.agent.H, budget, meter, play, progress)
 
 
 def _bulk_ucfh(
@@ -243,25 +251,24 @@ def _bulk_ucfh(
     learner: UCFH,
     constants: UCFHConstants,
     rng: np.random.Generator,
-    rule: FloatArray,
+    meter: Meter,
     budget: Budget,
     progress: Progress | None,
-) -> Outcome:
+) -> Recorder:
     from burnside.learning.ucfh_kernels import bulk_run
 
     if not world.identical:
         raise InvalidParameter("phases in bulk need the agent's own MDP: run them on the quotient itself")
     agent, arrays = world.agent_arrays, world.arrays
     model = new_model(world.agent, learner.support)
-    state = np.array([0, 0, 0, -2, 0], dtype=np.int64)
+    limits = constants.limits(learner.grain, budget.max_episodes)
     record = Recorder()
     phases = 4
-    while state[0] < budget.max_episodes and state[2] == 0:
+    while meter.progress[0] < budget.max_episodes and not meter.progress[2]:
         began = time.monotonic()
         gaps, lengths = np.empty(phases), np.zeros(phases, dtype=np.int64)
-        limits = (constants.array, learner.grain, budget.max_episodes)
-        filled = bulk_run(rng, arrays, agent, model, *limits, rule, state, gaps, lengths)
+        filled = bulk_run(rng, arrays, agent, model, limits, meter, gaps, lengths)
         record.add(gaps[:filled], lengths[:filled])
         phases = _next_size(phases, 256, time.monotonic() - began)
-        _tell(progress, state, rule, budget)
-    return record, state.tolist()
+        _tell(progress, meter, budget)
+    return record

@@ -16,13 +16,13 @@ import numpy as np
 from burnside._types import ArrayLike, FloatArray, IntArray
 from burnside.errors import InvalidParameter
 from burnside.learning.learners import UCFH
+from burnside.learning.plain import Limits, Model
 from burnside.learning.world import first_policy
 from burnside.mdp import TabularMDP
 from burnside.theory.bounds import Size, UCFHBound, ucfh
 
 if TYPE_CHECKING:
     from burnside.learning.run import Run
-    from burnside.learning.ucfh_kernels import Model
 
 __all__ = [
     "UCFHConstants",
@@ -45,10 +45,9 @@ class UCFHConstants:
     log_term: float  # L = ln(6/δ₁)
     notes: tuple[str, ...]
 
-    @property
-    def array(self) -> FloatArray:
-        """As the compiled loops take them."""
-        return np.array([self.first, self.frozen, self.log_term])
+    def limits(self, grain: float = 0.0, cap: int = 0) -> Limits:
+        """What the loops take of them; ``grain`` and ``cap`` are used in bulk only."""
+        return Limits(float(self.first), float(self.frozen), float(self.log_term), float(grain), int(cap))
 
 
 def ucfh_constants(mdp: TabularMDP, learner: UCFH, eps: float, delta: float) -> UCFHConstants:
@@ -72,8 +71,6 @@ def ucfh_constants(mdp: TabularMDP, learner: UCFH, eps: float, delta: float) -> 
 
 def new_model(mdp: TabularMDP, support: str) -> Model:
     """UCFH's memory before the first episode: no counts, every probability in [0, 1]."""
-    from burnside.learning.ucfh_kernels import Model
-
     entries = mdp.P.indices.size
     shape = (mdp.n_pairs, mdp.n_states) if support == "unknown" else (1, entries)
     if shape[0] * shape[1] > 50_000_000:

@@ -1,4 +1,7 @@
-"""Compiled loops of UCFH (Dann & Brunskill 2015): confidence sets, FixedHorizonEVI, phases step by step and in bulk."""
+"""Compiled loops of UCFH (Dann & Brunskill 2015): confidence sets, FixedHorizonEVI, phases step by step and in bulk.
+
+:mod:`burnside.learning.plain` has the same functions in numpy, and what they take.
+"""
 
 from __future__ import annotations
 
@@ -9,25 +12,11 @@ import numpy as np
 from numba import njit
 
 from burnside._types import FloatArray, IntArray
-from burnside.learning.kernels import choose, episode, policy_value
+from burnside.learning.kernels import choose, episode, policy_value, record
+from burnside.learning.plain import Limits, Meter, Model
 from burnside.learning.world import AgentArrays, WorldArrays
 
-__all__ = ["Model", "bulk_run", "evi", "interval", "occupancy", "pour", "set_row", "steps_run"]
-
-
-class Model(NamedTuple):
-    """What UCFH knows: counts in the model (n), counts of the current phase (v), and its confidence intervals.
-
-    The intervals live on all successors (``dense``, shape (pairs, states)) or on the known support, as one row.
-    """
-
-    n: IntArray
-    n_next: IntArray
-    v: IntArray
-    v_next: IntArray
-    low: FloatArray
-    width: FloatArray
-    policy: IntArray
+__all__ = ["Crowd", "bulk_episodes", "bulk_run", "evi", "interval", "occupancy", "pour", "set_row", "steps_run"]
 
 
 @njit(cache=True, nogil=True)
@@ -121,10 +110,10 @@ def evi(agent: AgentArrays, model: Model, v: FloatArray, q: FloatArray) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _triggered(model: Model, start: float, frozen: float) -> int:
+def _triggered(model: Model, limits: Limits) -> int:
     """The first pair with v ≥ max(m·w_min, n) and n < S·m·H, or −1."""
     for i in range(model.n.size):
-        if model.v[i] >= max(start, model.n[i]) and model.n[i] < frozen and model.v[i] > 0:
+        if model.v[i] >= max(limits.first, model.n[i]) and model.n[i] < limits.frozen and model.v[i] > 0:
             return i
     return -1
 
@@ -145,17 +134,12 @@ def steps_run(
     world: WorldArrays,
     agent: AgentArrays,
     model: Model,
-    constants: FloatArray,
+    limits: Limits,
+    meter: Meter,
     u: FloatArray,
     gaps: FloatArray,
-    rule: FloatArray,
-    progress: IntArray,
 ) -> int:
-    """Up to ``len(gaps)`` episodes of UCFH, one by one; returns how many.
-
-    ``constants``: m·w_min, S·m·H, ln(6/δ₁). ``rule`` and ``progress`` as in ``optimistic_run``; ``progress[3]`` is the
-    pair whose counts are due, −1 if none, and −2 before the first phase.
-    """
+    """Up to ``len(gaps)`` episodes of UCFH, one by one, with the random numbers ``u``; returns how many."""
     horizon, states = model.policy.shape
     v = np.zeros((horizon + 1, states))
     q = np.zeros(model.n.size)
@@ -163,27 +147,32 @@ def steps_run(
     pairs = np.zeros(horizon, dtype=np.int64)
     entries = np.zeros(horizon, dtype=np.int64)
     for e in range(gaps.size):
-        if progress[3] != -1:
-            if progress[3] >= 0:
-                _absorb(agent, model, progress[3], constants[2])
-            if evi(agent, model, v, q) or progress[3] == -2:
-                rule[3] = rule[0] - policy_value(world, agent, model.policy, work)
-        gaps[e] = rule[3]
+        due = meter.progress[3]
+        if due != -1:
+            if due >= 0:
+                _absorb(agent, model, due, limits.log_term)
+            if evi(agent, model, v, q) or due == -2:
+                meter.gap[0] = meter.best - policy_value(world, agent, model.policy, work)
+        gaps[e] = meter.gap[0]
         length = episode(world, agent, model.policy, u[e], pairs, entries)
         for t in range(length):
             model.v[pairs[t]] += 1
             model.v_next[entries[t]] += 1
-        progress[3] = _triggered(model, constants[0], constants[1])
-        progress[0] += 1
-        if gaps[e] > rule[1]:
-            progress[1] = progress[0]
-        if progress[0] >= rule[2] and progress[0] >= 2 * progress[1]:
-            progress[2] = 1
+        meter.progress[3] = _triggered(model, limits)
+        if record(meter, 1):
             return e + 1
     return gaps.size
 
 
 # ---------------------------------------------------------------------- phases in bulk
+
+
+class Crowd(NamedTuple):
+    """How many of the episodes that are played at once are in each state, now and after the step; and a scratch row."""
+
+    now: IntArray  # (states,)
+    after: IntArray  # (states,)
+    parts: IntArray  # (entries of the kernel,)
 
 
 @njit(cache=True, nogil=True)
@@ -217,26 +206,19 @@ def _split(rng: np.random.Generator, total: int, p: FloatArray, begin: int, end:
 
 
 @njit(cache=True, nogil=True)
-def _bulk_episodes(
-    rng: np.random.Generator,
-    agent: AgentArrays,
-    model: Model,
-    data: FloatArray,
-    p0: FloatArray,
-    episodes: int,
-    now: IntArray,
-    after: IntArray,
-    parts: IntArray,
+def bulk_episodes(
+    rng: np.random.Generator, world: WorldArrays, agent: AgentArrays, model: Model, episodes: int, crowd: Crowd
 ) -> None:
     """Sample that many episodes of the fixed policy at once, into the phase counts."""
-    _split(rng, episodes, p0, 0, p0.size, now)
+    now, after, parts = crowd
+    _split(rng, episodes, world.p0, 0, world.p0.size, now)
     for t in range(model.policy.shape[0]):
         after[:] = 0
         for s in range(now.size):
             if now[s] > 0 and model.policy[t, s] >= 0:
                 i = model.policy[t, s]
                 a, b = agent.indptr[i], agent.indptr[i + 1]
-                _split(rng, now[s], data, a, b, parts)
+                _split(rng, now[s], world.data, a, b, parts)
                 model.v[i] += now[s]
                 for k in range(a, b):
                     model.v_next[k] += parts[k]
@@ -246,15 +228,16 @@ def _bulk_episodes(
 
 
 @njit(cache=True, nogil=True)
-def _batch(model: Model, visits: FloatArray, start: float, frozen: float, grain: float, horizon: int) -> float:
+def _batch(model: Model, visits: FloatArray, limits: Limits) -> float:
     """Episodes to sample next: three deviations short of the first trigger, but at least a grain of its threshold."""
+    horizon = model.policy.shape[0]
     best = np.inf
     for i in range(model.n.size):
-        if visits[i] > 0.0 and model.n[i] < frozen:
-            threshold = max(start, model.n[i])
+        if visits[i] > 0.0 and model.n[i] < limits.frozen:
+            threshold = max(limits.first, model.n[i])
             missing = max(0.0, threshold - model.v[i])
             safe = missing - 3.0 * math.sqrt(missing * horizon)
-            best = min(best, max(safe, grain * threshold) / visits[i])
+            best = min(best, max(safe, limits.grain * threshold) / visits[i])
     return best
 
 
@@ -264,57 +247,47 @@ def bulk_run(
     world: WorldArrays,
     agent: AgentArrays,
     model: Model,
-    constants: FloatArray,
-    grain: float,
-    cap: int,
-    rule: FloatArray,
-    progress: IntArray,
+    limits: Limits,
+    meter: Meter,
     gaps: FloatArray,
     lengths: IntArray,
 ) -> int:
-    """Phases of UCFH on the agent's own MDP, each sampled in bulk; returns how many gap × length pairs it filled.
-
-    ``progress``: episodes, last mistake, end (1 plateau, 2 nothing can change any more, 0 otherwise), pair due, phases.
-    """
+    """Phases of UCFH on the agent's own MDP, each sampled in bulk; returns how many gap × length pairs it filled."""
     horizon, states = model.policy.shape
     v = np.zeros((horizon + 1, states))
     q = np.zeros(model.n.size)
     work = np.zeros((2, states))
     visits = np.zeros(model.n.size)
-    now = np.zeros(states, dtype=np.int64)
-    after = np.zeros(states, dtype=np.int64)
-    parts = np.zeros(model.n_next.size, dtype=np.int64)
+    crowd = Crowd(
+        np.zeros(states, dtype=np.int64),
+        np.zeros(states, dtype=np.int64),
+        np.zeros(model.n_next.size, dtype=np.int64),
+    )
+    progress = meter.progress
     for phase in range(gaps.size):
         if progress[3] >= 0:
-            _absorb(agent, model, progress[3], constants[2])
+            _absorb(agent, model, progress[3], limits.log_term)
         changed = evi(agent, model, v, q) or progress[3] == -2
         if changed:
-            rule[3] = rule[0] - policy_value(world, agent, model.policy, work)
+            meter.gap[0] = meter.best - policy_value(world, agent, model.policy, work)
         if changed or phase == 0:  # the expected visits are not kept from one call to the next
             occupancy(agent, world.data, world.p0, model.policy, visits)
-        gaps[phase], lengths[phase] = rule[3], 0
+        gaps[phase], lengths[phase] = meter.gap[0], 0
         progress[4] += 1
-        wrong = rule[3] > rule[1]
         progress[3] = -1
-        pending = _triggered(model, constants[0], constants[1]) >= 0  # another pair is due: one episode, as published
+        pending = _triggered(model, limits) >= 0  # another pair is due: one episode, as published
         while progress[3] < 0:
-            wanted = 1.0 if pending else _batch(model, visits, constants[0], constants[1], grain, horizon)
+            wanted = 1.0 if pending else _batch(model, visits, limits)
             if wanted == np.inf:
                 progress[2] = 2
                 return phase + 1
-            room = cap - progress[0]
-            if not wrong:
-                room = min(room, max(1, int(max(rule[2], 2.0 * progress[1])) - progress[0]))
+            room = limits.cap - progress[0]
+            if meter.gap[0] <= meter.eps:
+                room = min(room, max(1, int(max(meter.fewest, 2.0 * progress[1])) - progress[0]))
             size = max(1, int(min(wanted, float(room))))
-            _bulk_episodes(rng, agent, model, world.data, world.p0, size, now, after, parts)
+            bulk_episodes(rng, world, agent, model, size, crowd)
             lengths[phase] += size
-            progress[0] += size
-            if wrong:
-                progress[1] = progress[0]
-            if progress[0] >= rule[2] and progress[0] >= 2 * progress[1]:
-                progress[2] = 1
+            if record(meter, size) or progress[0] >= limits.cap:
                 return phase + 1
-            if progress[0] >= cap:
-                return phase + 1
-            progress[3] = _triggered(model, constants[0], constants[1])
+            progress[3] = _triggered(model, limits)
     return gaps.size

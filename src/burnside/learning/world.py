@@ -28,7 +28,6 @@ Lift = Literal["first", "uniform"]
 class WorldArrays(NamedTuple):
     """The true MDP as the compiled loops need it: draws by class and member, lifting, and exact evaluation."""
 
-    start_class: IntArray
     start_cdf: FloatArray
     start_ptr: IntArray
     start_member: IntArray
@@ -131,7 +130,6 @@ class World:
         support = np.flatnonzero(m.p0)
         start = _two_steps(np.zeros(support.size, dtype=np.int64), support, m.p0[support], self.sigma, 1)
         return WorldArrays(
-            start[1],
             start[2],
             *start[3],
             ptr,

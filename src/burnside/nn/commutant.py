@@ -98,8 +98,8 @@ def _between(rho_in: FloatArray, rho_out: FloatArray) -> list[FloatArray]:
     projection = np.mean([np.kron(a, b.T) for a, b in zip(rho_out, inverse, strict=True)], axis=0)
     left, singular, _ = np.linalg.svd(projection)
     rank = round(float(np.trace(projection)))
-    if rank and singular[rank - 1] < 0.5:  # a projection has none between 0 and 1, unless it is no representation
-        raise InvalidParameter("these matrices are no representation of a group: their mean is no projection")
+    if rank and singular[rank - 1] < 0.5:  # a projection has none between 0 and 1, unless it is not a representation
+        raise InvalidParameter("these matrices are not a representation of a group: their mean is not a projection")
     return [left[:, k].reshape(rho_out.shape[-1], rho_in.shape[-1]) for k in range(rank)]
 
 

@@ -35,7 +35,7 @@ __all__ = [
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 #: Rows worked on at a time: their activations stay in the second cache.
 BATCH_ROWS = 64
-#: Numbers between rows of activations, lest they fall on few cache sets.
+#: Numbers between rows of activations, so that they do not share a few cache sets.
 GAP = 16
 # Fused multiply-adds are allowed; other reorderings only where a sum must be vectorised.
 _EXACT = {"contract", "nsz"}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,7 @@ from burnside.report.plots import Plot, band, plot
 from burnside.report.tables import per_cent
 from burnside.runs import Results, read_results
 
-__all__ = ["demonstrations_plot", "finetune_plot", "has_simulator", "robot_part", "show"]
+__all__ = ["demonstrations_plot", "finetune_plot", "has_simulator", "robot_part", "show", "simulator_python"]
 
 _COLOURS = {
     "world": "#d55e00",
@@ -34,8 +37,32 @@ def has_simulator() -> bool:
     return all(importlib.util.find_spec(name) is not None for name in _NEEDED)
 
 
+def simulator_python() -> Path | None:
+    """The Python of an environment with the simulator: ``BURNSIDE_ROBOT_PYTHON``, or what ``make`` keeps for it.
+
+    That a file is there says nothing: it is asked to import what it needs, and the same release of this package.
+    """
+    python = Path(os.environ.get("BURNSIDE_ROBOT_PYTHON") or ".venv-robot/bin/python").absolute()
+    try:
+        asked = subprocess.run(
+            [
+                str(python),
+                "-c",
+                f"import importlib.metadata as m, burnside, {', '.join(_NEEDED)}; print(m.version('burnside'))",
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    works = asked.returncode == 0 and asked.stdout.split()[-1:] == [importlib.metadata.version("burnside")]
+    return python if works else None
+
+
 def robot_part(page: Page, preset: str, folder: Path, out: Path) -> None:
-    """Tabulate and draw the sweep of the preset, which needs the simulator, and the committed study."""
+    """Tabulate and draw what was run here, if anything was, and the committed study."""
     page.text(
         "Two manipulation tasks on MuJoCo with a Panda arm: imitation of scripted demonstrations by flow matching, "
         "then PPO over the denoising chain. Observations and whole chunks of actions are in the frame of the world, "
@@ -43,12 +70,14 @@ def robot_part(page: Page, preset: str, folder: Path, out: Path) -> None:
         "upright, azimuth and relative take a part of the gripper's pose only. "
         "The simulator does not have the symmetry exactly: gravity, the table, the base and the joint limits break it."
     )
-    if not has_simulator():
+    ran = (folder / "cells").is_dir()
+    if not ran:
         page.text(
-            "Not run here: the simulator is the extra 'robot', with an environment of its own ('make test-robot' makes "
-            "it in .venv-robot; then '.venv-robot/bin/burnside reproduce --only robot' runs this part)."
+            "Not run here: the simulator is the extra 'robot', with an environment of its own. 'make test-robot' makes "
+            "it in .venv-robot; then 'make reproduce' runs the preset 'smoke' in it (every step of the pipeline, far "
+            "too little to learn anything), and '.venv-robot/bin/burnside reproduce --only robot' this preset."
         )
-    add_results(page, "robot", show, preset, folder if has_simulator() else None, out)
+    add_results(page, "robot", show, folder.name if ran else preset, folder if ran else None, out)
 
 
 def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "") -> None:

@@ -3,8 +3,8 @@
 What lives here, from small to large: ``cells`` — a :class:`Cell` is a piece of work with a name; ``lock``, ``folder`` —
 the files of a cell; ``context``, ``job`` — what an experiment is given and what it supplies; ``work`` — running one
 cell; ``engines`` — running many: local, ray, slurm; ``sweep`` — all of a plan that has not finished; ``results`` —
-reading and compacting; ``manifest``, ``display``, ``track`` — where results come from and how a sweep shows itself.
-It may import everything below it, and no statistics or experiment.
+reading and compacting; ``manifest``, ``display``, ``track`` — where results come from and what a sweep displays.
+It may import everything below it, but not statistics or experiments.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cells: pieces of work, found again by the hash of their configuration."""
+"""Cells: pieces of work, identified by the hash of their configuration."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ class Cell:
     Attributes:
         experiment: name of the experiment.
         config: everything the result depends on besides the seeds, in plain JSON values; budgets as counts.
-        seeds: labels of the members of this cell; every one is there once.
-        label: for people; no part of the name.
-        cost: how long it takes compared with the other cells of the plan, for the time left; no part of the name.
+        seeds: labels of the members of this cell, without repetition.
+        label: for display; not part of the name.
+        cost: relative to the other cells of the plan, to estimate the time left; not part of the name.
 
     >>> cell = Cell("ring1d", {"n": 5, "arm": "baseline"}, seeds=(7, 3))
     >>> cell.title, cell.name == Cell("ring1d", {"arm": "baseline", "n": 5}, (7, 3), label="x").name
@@ -105,7 +105,7 @@ class Cell:
 
     @property
     def title(self) -> str:
-        """A short name for people: the label, or the scalars of the config."""
+        """A short name for display: the label, or the scalars of the config."""
         if self.label:
             return self.label
         words = [f"{k}={v}" for k, v in self.config.items() if not isinstance(v, (list, dict))]

@@ -1,4 +1,4 @@
-"""What a running cell is given: checkpoints, a log, progress, and word that it should stop."""
+"""What a running cell is given: checkpoints, a log, progress, and the request to stop."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Context", "Stopped", "resolve_device"]
 
-#: What taking over a checkpoint of another layout raises. No want of memory, disk or device is among them.
+#: What restoring a checkpoint of another layout raises. Errors about memory, disk or device are not among them.
 _MISFIT = (KeyError, IndexError, AttributeError, TypeError, ValueError)
 
 
 class Stopped(KeyboardInterrupt):
-    """The sweep was asked to stop; everything up to here is in a checkpoint. No error, and no ``Exception``."""
+    """The sweep was asked to stop; everything so far is in a checkpoint. Not an error, hence not an ``Exception``."""
 
 
 def resolve_device(device: str) -> str:
@@ -47,14 +47,14 @@ def resolve_device(device: str) -> str:
     except ImportError:
         found = False
     if device == "cuda" and not found:
-        raise InvalidParameter("the device cuda was asked for, but torch finds none here: use --device cpu or auto")
+        raise InvalidParameter("the device cuda was requested, but torch finds none here: use --device cpu or auto")
     return "cuda" if found else "cpu"
 
 
 class Context:
-    """What ``run_cell`` gets beside the cell.
+    """What ``run_cell`` gets besides the cell.
 
-    The loop of a job looks like this; it is resumable, stops within one chunk, and its log has no row twice::
+    The loop of a job looks like this; it is resumable, stops within one chunk, and never logs a row twice::
 
         saved = context.restore()
         state = begin(cell) if saved is None else State(**saved.arrays)
@@ -70,7 +70,7 @@ class Context:
     Attributes:
         cell: the cell that runs.
         threads: how many threads it may use.
-        notes: sentences about damaged checkpoints, for people.
+        notes: messages about damaged checkpoints.
     """
 
     def __init__(
@@ -104,13 +104,13 @@ class Context:
 
     @property
     def device(self) -> str:
-        """``cpu`` or ``cuda``; ``auto`` is decided when this is first asked, since it loads torch."""
+        """``cpu`` or ``cuda``; ``auto`` is decided when this is first read, since it loads torch."""
         self._device = resolve_device(self._device)
         return self._device
 
     @property
     def folder(self) -> Path:
-        """The folder of the cell, for files of the job's own; names that begin with ``own-`` are never touched."""
+        """The folder of the cell, for files of the job itself; names that begin with ``own-`` are never touched."""
         return self._files.path
 
     @property
@@ -123,9 +123,9 @@ class Context:
     def restore(self) -> Checkpoint | None:
         """The newest usable checkpoint, or None to start from the beginning; the log is cut back to it.
 
-        A checkpoint may have been written by another version of the job. If taking it over fails (a key is missing, a
-        shape is another one), it is put aside and the cell is run again from the one before it, or from its beginning.
-        Say :meth:`resumed` once it has been taken over: from then on an error is the job's own.
+        A checkpoint may have been written by another version of the job. If restoring it fails (a key is missing, a
+        shape differs), it is set aside and the cell runs again from the previous one, or from the beginning. Call
+        :meth:`resumed` once it has been restored: from then on an error is the job's own.
         """
         found, notes = load_newest(self._files.path, self._files.name, self._unusable)
         self.notes += [f"cell {self._files.name}: {note}" for note in notes]
@@ -139,11 +139,11 @@ class Context:
         return Checkpoint(found.arrays, Kept(found.meta["own"], "the value"), found.path)
 
     def resumed(self) -> None:
-        """The checkpoint has been taken over, if there was one."""
+        """Call this once the checkpoint has been restored, if there was one."""
         self._taking = None
 
     def reject(self, error: Exception) -> str | None:
-        """Put the checkpoint aside that a job failed to take over; a note about it, or None if it was not that."""
+        """Set aside the checkpoint that a job failed to restore; a note about it, or None if that was not the cause."""
         if self._taking is None or not isinstance(error, _MISFIT):
             return None
         what = str(error) if isinstance(error, BurnsideError) else f"{type(error).__name__}: {error}"
@@ -151,21 +151,21 @@ class Context:
         return f"cell {self._files.name}: {put_aside(self._taking, why, 'unusable')}"
 
     def _unusable(self, meta: dict[str, Any]) -> str | None:
-        """What is wrong with the values of ours in a checkpoint, or None."""
+        """What is wrong with our own values in a checkpoint, or None."""
         at, seconds, step, own = (meta.get(key) for key in ("log_bytes", "seconds", "step", "own"))
         if type(at) is not int or type(step) is not int or not isinstance(seconds, int | float) or at < 0:
             return "it has another layout"
         if not isinstance(own, dict) or not math.isfinite(seconds):
             return "it has another layout"
         size = self._files.log.stat().st_size if self._files.log.exists() else 0
-        return None if at <= size else f"it belongs to a log of {at} bytes, and there are {size}"
+        return None if at <= size else f"it belongs to a log of {at} bytes, which has only {size} now"
 
     def due(self) -> bool:
-        """Whether it is time for a checkpoint: a minute has passed since the last one, or a stop was asked for."""
+        """Whether it is time for a checkpoint: a minute has passed since the last one, or a stop was requested."""
         return time.monotonic() - self._last >= self._interval or self._stop()
 
     def checkpoint(self, arrays: Mapping[str, ArrayLike], **meta: Any) -> None:
-        """Keep arrays and plain values; raises :class:`Stopped` after that if a stop was asked for."""
+        """Keep arrays and plain values; raises :class:`Stopped` afterwards if a stop was requested."""
         self._own()
         self.resumed()
         self.flush()
@@ -185,20 +185,15 @@ class Context:
             raise Stopped
 
     def should_stop(self) -> bool:
-        """Whether Ctrl-C, SIGTERM or the end of the sweep asks the cell to write a checkpoint and stop."""
+        """Whether Ctrl-C, SIGTERM or the end of the sweep requests the cell to write a checkpoint and stop."""
         return self._stop()
-
-    def stop_if_asked(self, arrays: Callable[[], Mapping[str, ArrayLike]], **meta: Any) -> None:
-        """Write a checkpoint and raise :class:`Stopped` if a stop was asked for; otherwise do nothing."""
-        if self._stop():
-            self.checkpoint(arrays(), **meta)
 
     # Logs, tables and progress.
 
     def log(self, row: Mapping[str, Any]) -> None:
         """Append a row of plain values to ``log.jsonl``; with tracking, its numbers go to TensorBoard.
 
-        The step shown there is ``row["step"]`` if there is one, else what ``progress`` last said.
+        The step shown there is ``row["step"]`` if there is one, else the last one given to ``progress``.
         """
         self._own_log()
         self.resumed()
@@ -232,7 +227,7 @@ class Context:
         self._files.save_table(table, columns)
 
     def progress(self, done: int, total: int) -> None:
-        """Say how far the cell is, in the counts of its budget; at most one file a second comes of it."""
+        """Report how far the cell is, in the units of its budget; writes at most one file a second."""
         self._step = int(done)
         self.resumed()
         if self._resumed is None:

@@ -17,7 +17,7 @@ from burnside.runs.folder import Progress
 __all__ = ["CellState", "Display", "ProgressOption", "make_display", "time_left"]
 
 Status = Literal["waiting", "running", "elsewhere", "done", "skipped", "failed", "stopped"]
-#: How to show progress; a function is called with the number of finished cells and of all cells. A display serves too.
+#: How to show progress; a function is called with the number of finished cells and of all cells. A display also works.
 ProgressOption = Union[Literal["auto", "table", "lines", "none"], Callable[[int, int], object], "Display"]
 
 _LISTED = 12
@@ -115,7 +115,7 @@ class _Calling:
 
 
 class _Lines:
-    """A line per event, and one a minute on how far it is."""
+    """A line per event, and a line of progress every minute."""
 
     def __init__(self) -> None:
         self._states: Mapping[str, CellState] = {}
@@ -158,7 +158,7 @@ class _Lines:
 
 
 class _Live:
-    """A table that is drawn again and again: running and failed cells, counts of the others, the time left."""
+    """A table that is redrawn as it changes: running and failed cells, counts of the others, the time left."""
 
     def __init__(self) -> None:
         from rich.live import Live

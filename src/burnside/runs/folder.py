@@ -50,7 +50,7 @@ class Progress:
 
     @property
     def left(self) -> float | None:
-        """Seconds left at the present speed; None if nothing is known of it yet."""
+        """Seconds left at the current speed; None if it is not known yet."""
         done = self.done - self.resumed
         return self.seconds * (self.total - self.done) / done if done > 0 else None
 
@@ -76,9 +76,9 @@ class CellFolder:
         self.log = self.path / "log.jsonl"
 
     def prepare(self) -> list[str]:
-        """Make the folder ready for the cell to run; call it with the lock held. Sentences about what was put aside.
+        """Make the folder ready for the cell to run; call it with the lock held. Returns notes on what was set aside.
 
-        The halves of files that a killed process left are swept up, and a result that cannot be used is renamed.
+        Partial files of a killed process are deleted, and a result that cannot be used is renamed.
         """
         write_text(self.path / "config.json", _json({"format": FORMAT, **self.cell.to_dict()}))
         self._clear_parts()
@@ -93,7 +93,7 @@ class CellFolder:
                 f"cannot make the folder {self.path}: {error.strerror}; choose another place"
             ) from None
 
-    # What the cell has come to.
+    # How the cell has ended.
 
     def finished(self) -> bool:
         """Whether there is a result, with all its tables, that can be read; a damaged one does not count."""
@@ -138,7 +138,7 @@ class CellFolder:
         try:
             path.replace(path.with_name("result.json.damaged"))
         except OSError as error:
-            raise UnreadableFile(f"{path} is damaged and cannot be put aside ({error.strerror}): delete it") from None
+            raise UnreadableFile(f"{path} is damaged and cannot be set aside ({error.strerror}): delete it") from None
         return [f"cell {self.name}: its result is damaged, incomplete or of another version; the cell is run again"]
 
     def _bad_tables(self) -> list[str]:
@@ -164,7 +164,7 @@ class CellFolder:
             part.unlink(missing_ok=True)
 
     def fail(self, traceback: str) -> None:
-        """Keep the traceback of a failure, if there is room for it."""
+        """Keep the traceback of a failure, if the disk has room for it."""
         with contextlib.suppress(UnreadableFile):
             write_text(self.path / "failed.txt", traceback)
 
@@ -184,7 +184,7 @@ class CellFolder:
         return found
 
     def generation(self) -> int:
-        """Number of the newest checkpoint; 0 without one. It grows as the cell gets on."""
+        """Number of the newest checkpoint; 0 without one. It grows as the cell progresses."""
         found = generations(self.path)
         return number(found[0]) if found else 0
 
@@ -216,7 +216,7 @@ class CellFolder:
         names = (path.stem.removeprefix("table-") for path in self.path.glob("table-*.npz"))
         return sorted(name for name in names if name.isidentifier())
 
-    # How far it is. Lost progress does no harm: no fsync, and errors are passed over.
+    # Progress. Losing it does no harm: no fsync, and errors are ignored.
 
     def save_progress(self, progress: Progress) -> None:
         """Say how far it is."""
@@ -242,7 +242,7 @@ class CellFolder:
 def check_columns(columns: dict[str, AnyArray]) -> dict[str, AnyArray]:
     """The columns of a table, which are vectors of one length."""
     if any(column.ndim != 1 for column in columns.values()) or len({len(c) for c in columns.values()}) > 1:
-        raise DamagedFile("its columns are no vectors of one length")
+        raise DamagedFile("its columns are not vectors of one length")
     return columns
 
 
@@ -251,7 +251,7 @@ def _json(content: Mapping[str, Any]) -> str:
 
 
 def _check_rows(rows: Any) -> None:
-    """Rows of a result go into a table: scalars only. Said when the cell ends, not when all of them have."""
+    """Rows of a result go into a table, so they hold scalars only; checked as soon as the cell ends."""
     if rows is None:
         return
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):

@@ -27,8 +27,8 @@ class Job(Protocol):
     def run_cell(self, cell: Cell, context: Context) -> Mapping[str, Any]:
         """Run one cell and return its result in plain JSON values.
 
-        ``"rows"`` in it, a list of dicts of scalars, are the rows of the long-form table, one per seed as a rule and
-        then with its ``"seed"``. Whatever depends on the clock, the device or the process must stay out of the result.
+        ``"rows"`` in it, a list of dicts of scalars, are the rows of the long-form table, usually one per seed with its
+        ``"seed"``. Whatever depends on the clock, the device or the process must stay out of the result.
         """
         ...
 

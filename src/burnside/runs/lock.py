@@ -1,4 +1,4 @@
-"""A lock file per cell: two sweeps on one folder never work on the same cell, and a dead one does not block others.
+"""A lock file per cell: two sweeps on one folder never work on the same cell, and a dead process does not block others.
 
 The file is created with O_EXCL and says who holds it: host, boot, pid and the start time of that process, so that a
 reused process number is not taken for the holder. On the same machine a dead holder is recognised at once; a holder on
@@ -63,7 +63,7 @@ def _start_time(pid: int) -> str | None:
 def _here() -> dict[str, Any]:
     """Who and where this process is."""
     try:
-        space = os.readlink("/proc/self/ns/pid")  # containers on one machine number their processes apart
+        space = os.readlink("/proc/self/ns/pid")  # containers on one machine number their processes separately
     except OSError:
         space = ""
     return {
@@ -100,7 +100,7 @@ def _silent(path: Path, seconds: float) -> bool:
 
 
 def _stale(path: Path, holder: dict[str, Any]) -> bool:
-    """Whether the holder is dead: for certain where its process can be looked for, by its silence elsewhere."""
+    """Whether the holder is dead: certain where its process can be looked up, else judged by missing heartbeats."""
     here = _here()
     try:
         pid, started = int(holder["pid"]), str(holder["started"])
@@ -202,14 +202,14 @@ class CellLock:
         return True
 
     def _break(self, holder: dict[str, Any]) -> bool:
-        """Move a stale lock out of the way. Where ``_alone`` does nothing, another process may do the same just now."""
+        """Move a stale lock out of the way. Where ``_alone`` does nothing, another process may do it too."""
         aside = self.path.with_name(f".{self.path.name}-{self.token}")
         try:
             os.rename(self.path, aside)
         except OSError:
             return True  # gone already: try to create it
         taken = _holder(aside)
-        if taken != holder:  # in between the other one broke it and took it: give that one back
+        if taken != holder:  # meanwhile the other process broke the lock and took it: give it back
             with contextlib.suppress(OSError):
                 os.link(aside, self.path)
         aside.unlink(missing_ok=True)

@@ -47,7 +47,7 @@ def describe() -> dict[str, Any]:
 
 
 def record(folder: Path, entry: Mapping[str, Any]) -> Path:
-    """Add a sweep to ``manifest.json``; one that was lost to another sweep ending in the same moment does no harm."""
+    """Add a sweep to ``manifest.json``; losing it to another sweep that ends at the same moment does no harm."""
     path = folder / "manifest.json"
     try:
         before = read_json(path)["sweeps"]
@@ -66,7 +66,7 @@ def is_compact(folder: Path) -> bool:
 
 
 def write_plan(folder: Path, preset: str, cells: Sequence[Cell], *, add: bool = False) -> Path:
-    """Keep the plan of a preset, by which a missing cell is noticed; ``add`` keeps the cells that are there already."""
+    """Keep the plan of a preset, so that a missing cell is noticed; ``add`` keeps the cells that are there already."""
     if add and (folder / f"plan-{preset}.json").exists():
         cells = list({cell.name: cell for cell in [*read_plans(folder, preset), *cells]}.values())
     content = {

@@ -1,7 +1,7 @@
 """Reading results, from the folder of a sweep or from its compact form; and making the compact form.
 
-The compact form is a folder small enough to be committed: ``rows.parquet`` (or ``rows.csv`` without polars) with one
-row per seed as a rule, ``NAME.parquet`` (or ``NAME.npz``) per table of the cells, and ``manifest.json``, which also
+The compact form is a folder small enough to be committed: ``rows.parquet`` (or ``rows.csv`` without polars) usually
+with one row per seed, ``NAME.parquet`` (or ``NAME.npz``) per table of the cells, and ``manifest.json``, which also
 holds the checksums of the others: a file that was cut short or changed is noticed before it is parsed.
 """
 
@@ -207,7 +207,7 @@ def _added(old: Results, new: Results) -> Results:
 
 
 def _finished(results: Results) -> set[str]:
-    """Names of the cells that have a result; a cell's rows may be none."""
+    """Names of the cells that have a result; a cell may have no rows."""
     return {*results.manifest.get("cell_seconds", {}), *(row["cell"] for row in results.rows)}
 
 
@@ -271,7 +271,7 @@ def _scalars(content: Mapping[str, Any]) -> Row:
 
 
 def _join(name: str, folders: list[CellFolder]) -> dict[str, AnyArray]:
-    """The tables of several cells below one another, with the cell's name and the scalars of its config."""
+    """The tables of several cells, concatenated, with the cell's name and the scalars of its config."""
     parts: list[dict[str, AnyArray]] = []
     for folder in folders:
         own = folder.table(name)
@@ -286,7 +286,7 @@ def _join(name: str, folders: list[CellFolder]) -> dict[str, AnyArray]:
 
 
 def _stacked(name: str, parts: list[dict[str, AnyArray]]) -> dict[str, AnyArray]:
-    """Tables with the same columns below one another."""
+    """Concatenate tables with the same columns."""
     try:
         return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
     except TypeError:  # numbers below text
@@ -329,7 +329,7 @@ def _write_table(target: Path, name: str, columns: Mapping[str, Any], parquet: b
 
 
 def _write_csv(path: Path, rows: list[Row]) -> Path:
-    """CSV in which None is an empty field and a string is quoted, so that an empty string is another thing."""
+    """CSV in which None is an empty field and a string is quoted, so that an empty string is distinct."""
     columns = _columns(rows)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -406,7 +406,7 @@ def _read_csv(source: _File, manifest: dict[str, Any]) -> list[Row]:
 
 
 def _frame(source: _File, take: Callable[[Any], Any]) -> Any:
-    """What ``take`` makes of a parquet file; polars has an error of its own for every kind of damage, and panics."""
+    """What ``take`` makes of a parquet file; polars has a different error for every kind of damage, and may panic."""
     polars = _polars()
     if polars is None:
         raise MissingExtra("polars", "learn")
@@ -426,7 +426,7 @@ def _frame(source: _File, take: Callable[[Any], Any]) -> Any:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Nothing goes to stderr meanwhile, not even from Rust, which prints a panic before Python hears of it."""
+    """Silence stderr, also for Rust, which prints a panic before Python can catch it."""
     try:
         kept = os.dup(2)
     except OSError:  # there is no stderr

@@ -1,4 +1,4 @@
-"""``sweep``: run every cell of a plan that has not finished yet, and say what became of each."""
+"""``sweep``: run every cell of a plan that has not finished yet, and report the outcome of each."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from burnside.runs.work import Outcome, Task, tidy
 
 __all__ = ["SweepOutcome", "sweep"]
 
-#: Seconds between looks at cells that another sweep works on.
+#: Seconds between checks of cells that another sweep works on.
 POLL = 1.0
 
 
 @dataclass(frozen=True)
 class SweepOutcome:
-    """What became of the cells, by name.
+    """The outcomes of the cells, by name.
 
     Attributes:
         done: run to their end by this sweep.
-        skipped: finished before, or meanwhile by another sweep.
-        failed: with one sentence each; the traceback is in ``failed.txt`` of the cell.
+        skipped: finished before, or in the meantime by another sweep.
+        failed: with a message each; the traceback is in ``failed.txt`` of the cell.
         left: not finished because the sweep was stopped.
         notes: about damaged checkpoints.
     """
@@ -53,7 +53,7 @@ class SweepOutcome:
 
     @property
     def exit_code(self) -> int:
-        """0 if all have finished, 1 if one failed, 130 if the sweep was stopped."""
+        """0 if all have finished, 1 if any failed, 130 if the sweep was stopped."""
         return 1 if self.failed else 130 if self.left else 0
 
 
@@ -150,7 +150,7 @@ def _checked(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def _need_tensorboard() -> None:
-    """Say now, not in every cell, that it is missing."""
+    """Report a missing device now, not in every cell."""
     try:
         import tensorboard  # noqa: F401
     except ImportError:
@@ -174,7 +174,7 @@ class _Monitor:
         display.start(self._states)
 
     def ready(self) -> list[Cell]:
-        """Cells that no other sweep works on; waits as long as others work on all that are left."""
+        """Cells that no other sweep works on; waits while other sweeps work on all that are left."""
         while not self.stopping:
             found, elsewhere = [], False
             for name, state in self._states.items():
@@ -237,7 +237,7 @@ class _Monitor:
 
 @contextmanager
 def _signals(monitor: _Monitor) -> Iterator[None]:
-    """Ctrl-C and SIGTERM ask for a stop; a second Ctrl-C interrupts at once."""
+    """Ctrl-C and SIGTERM request a stop; a second Ctrl-C interrupts at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""TensorBoard on request: the numbers of every logged row, one run per cell, or per seed of a cell that names them."""
+"""TensorBoard on request: the numbers of every logged row, one run per cell, or per seed if rows name one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Tracker:
         self._writers: dict[str, Any] = {}
 
     def scalars(self, row: Mapping[str, Any], step: int) -> None:
-        """The numbers of a row at a step; ``row["step"]`` comes first. Rows with a ``seed`` are a run of their own."""
+        """The numbers of a row at a step; ``row["step"]`` takes precedence. Each ``seed`` is a separate run."""
         at = row.get("step", step)
         values = [
             self._summary.Value(tag=key, simple_value=float(value))

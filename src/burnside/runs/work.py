@@ -50,7 +50,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a cell: ``busy`` if another process works on it, ``skipped`` if it had finished before."""
+    """The outcome of a cell: ``busy`` if another process works on it, ``skipped`` if it had finished before."""
 
     status: Literal["done", "skipped", "busy", "failed", "stopped"]
     message: str = ""
@@ -76,7 +76,7 @@ def run_one(task: Task, cell: Cell, stop: Callable[[], bool] = lambda: False) ->
             return Outcome("skipped")
         notes += folder.prepare()
         while (outcome := _attempt(task, folder, lock, stop, notes)) is None:
-            pass  # a checkpoint was put aside: again, from the one before it
+            pass  # a checkpoint was set aside: retry from the previous one
         return outcome
     except BurnsideError as error:
         return Outcome("failed", str(error), tuple(notes))
@@ -87,7 +87,7 @@ def run_one(task: Task, cell: Cell, stop: Callable[[], bool] = lambda: False) ->
 def _attempt(
     task: Task, folder: CellFolder, lock: CellLock, stop: Callable[[], bool], notes: list[str]
 ) -> Outcome | None:
-    """Run a cell from its newest checkpoint; None if that checkpoint was of another layout and has been put aside."""
+    """Run a cell from its newest checkpoint; None if that checkpoint had another layout and has been set aside."""
     context = _context(task, folder, lock, stop)
     context.notes = notes
     try:
@@ -113,10 +113,10 @@ def _attempt(
 
 
 def tidy(folder: CellFolder) -> None:
-    """Delete what a process left that wrote the result of this cell and was killed before it had cleared up."""
+    """Delete the files of a process that wrote the result of this cell and was killed before it cleaned up."""
     lock = CellLock(folder.lock)
     with contextlib.suppress(BurnsideError):
-        if folder.lock.exists() and lock.acquire():  # False while the process that finished it is still at it
+        if folder.lock.exists() and lock.acquire():  # False while the process that finished it is still cleaning up
             folder.clear()
             lock.release()
 

@@ -2,11 +2,11 @@
 
 ``puzzle`` says what a puzzle is (:class:`Puzzle`) and makes one of a cube; ``astar`` is the search of DeepCubeA;
 ``beam`` and ``greedy`` are cheaper and take many states at once; ``policy_beam`` follows a policy instead of a
-heuristic, ``endgame`` knows the last turns by heart, and ``solver`` solves cubes with both (:func:`solve_cube`);
-``result`` has what they give back. A heuristic is a function from states (uint8, one row each) to estimated distances,
-so a network, a table and a constant all do. Where it comes with a canonical form, states with the same form are taken
-for one; the moves that are returned always belong to the state that was given. Budgets are counts of nodes and moves,
-never seconds.
+heuristic, ``endgame`` is a table of the last turns, and ``solver`` solves cubes with both (:func:`solve_cube`);
+``result`` has what they return; ``plain`` shows in numpy what the compiled ``kernels`` and ``policy_kernels`` do. A
+heuristic is a function from states (uint8, one row each) to estimated distances: a network, a table or a constant. If
+it comes with a canonical form, states with the same form are treated as one; the moves that are returned always belong
+to the state that was given. Budgets are counts of nodes and moves, never seconds.
 
 It may import ``burnside.agents``, ``burnside.envs`` and what lies below; numba is loaded when a search first runs.
 """

@@ -14,6 +14,7 @@ import numpy as np
 
 from burnside._types import AnyArray
 from burnside.errors import InvalidParameter
+from burnside.search import plain
 from burnside.search.puzzle import CanonicalForm, Heuristic, Puzzle, check_starts
 from burnside.search.result import GOAL, Evaluator, SearchResult, check_count, finished, keys_of
 
@@ -98,21 +99,10 @@ class _Nodes:
 
         first = self.count
         self.reserve(children.shape[0] * children.shape[1])
-        self.count = kernels.admit(
-            children,
-            keys,
-            parents,
-            1,
-            self.table,
-            self.states,
-            self.keys,
-            self.parent,
-            self.move,
-            self.depth,
-            self.source,
-            self.superseded,
-            first,
+        nodes = plain.Nodes(
+            self.states, self.keys, self.parent, self.move, self.depth, self.source, self.superseded, self.table
         )
+        self.count = kernels.admit(nodes, children, keys, parents, first)
         return first
 
     def value(self, first: int, puzzle: Puzzle, evaluator: Evaluator) -> int:

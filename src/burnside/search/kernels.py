@@ -1,4 +1,7 @@
-"""Compiled loops of the searches: exact keys, hash tables, the heap. Import it where it is used: it loads numba."""
+"""Compiled loops of the searches: exact keys, hash tables, the heap. Import it where it is used: it loads numba.
+
+:mod:`burnside.search.plain` has :func:`admit` in numpy.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import numpy as np
 from numba import njit
 
 from burnside._types import AnyArray
+from burnside.search.plain import Nodes
 
 __all__ = ["admit", "fresh_rows", "inherit", "pack", "permute_rows", "pop", "push_many", "rehash"]
 
@@ -75,29 +79,16 @@ def rehash(table: AnyArray, keys: AnyArray, superseded: AnyArray, count: int) ->
 
 
 @njit(cache=True, nogil=True)
-def admit(
-    offered: AnyArray,
-    offered_keys: AnyArray,
-    parents: AnyArray,
-    cost: int,
-    table: AnyArray,
-    states: AnyArray,
-    keys: AnyArray,
-    parent: AnyArray,
-    move: AnyArray,
-    depth: AnyArray,
-    source: AnyArray,
-    superseded: AnyArray,
-    count: int,
-) -> int:
+def admit(nodes: Nodes, offered: AnyArray, offered_keys: AnyArray, parents: AnyArray, count: int) -> int:
     """Append the children that are new or cheaper than what has their key; returns the number of nodes after that.
 
     ``offered[b, a]`` is the child of node ``parents[b]`` by move a. A node is never changed once it is there, so that
     the moves along its parents always lead to its own state, even if a cheaper node takes its place in the table:
     that one is appended, with ``source`` the node whose heuristic value it shares (−1: to be computed).
     """
+    table, keys, depth = nodes.table, nodes.keys, nodes.depth
     for b in range(offered.shape[0]):
-        g = depth[parents[b]] + cost
+        g = depth[parents[b]] + 1
         for a in range(offered.shape[1]):
             key = offered_keys[b, a]
             at = _slot(table, keys, key)
@@ -105,16 +96,16 @@ def admit(
             if old >= 0 and depth[old] <= g:
                 continue
             if old >= 0:
-                superseded[old] = True
+                nodes.superseded[old] = True
             for i in range(offered.shape[2]):
-                states[count, i] = offered[b, a, i]
+                nodes.states[count, i] = offered[b, a, i]
             for w in range(key.shape[0]):
                 keys[count, w] = key[w]
-            parent[count] = parents[b]
-            move[count] = a
+            nodes.parent[count] = parents[b]
+            nodes.move[count] = a
             depth[count] = g
-            source[count] = old
-            superseded[count] = False
+            nodes.source[count] = old
+            nodes.superseded[count] = False
             table[at] = count
             count += 1
     return count

@@ -19,6 +19,7 @@ from burnside.envs.cube.core import CubeSpec, apply_moves, as_array, is_solved
 from burnside.envs.cube.placements import CubePlacements
 from burnside.errors import InvalidParameter
 from burnside.search.endgame import Endgame, endgame, placement_words, usual_depth
+from burnside.search.plain import Children, Layer
 from burnside.search.result import GOAL, SearchResult, check_count
 
 __all__ = ["Policy", "PolicyBeamConfig", "policy_beam"]
@@ -101,19 +102,19 @@ class _Beam:
         # Twice the width leaves room for duplicates; if it is not enough, all the others are looked at.
         first = np.argpartition(-total, 2 * width - 1) if 2 * width < len(total) else np.arange(len(total))
         self._reserve(width)
-        parent, move = np.empty(width, dtype=np.int32), np.empty(width, dtype=np.int8)
-        after, kept = np.empty(width, dtype=np.float32), 0
+        out = Children(
+            np.empty(width, dtype=np.int32), np.empty(width, dtype=np.int8), np.empty(width, dtype=np.float32)
+        )
+        layer, kept = Layer(states, scores, logs), 0
         for part in (first[: 2 * width], first[2 * width :]):
             if kept < width:
                 order = part[np.lexsort((part, -total[part]))]  # of equals the first
-                kept = kernels.best_children(
-                    scores, logs, order, states, self.moves, self.words, self.seen, kept, parent, move, after
-                )
+                kept = kernels.best_children(layer, order, self.moves, self.words, self.seen, kept, out)
         self.known += kept
-        parent, move = parent[:kept], move[:kept]
+        parent, move, after = (column[:kept] for column in out)
         children = np.empty((kept, states.shape[1]), dtype=np.uint16)
         kernels.next_layer(states, self.moves, parent, move, children)
-        return children, after[:kept] - after[:kept].max(initial=-np.inf), parent, move
+        return children, after - after.max(initial=-np.inf), parent, move
 
     def _reserve(self, more: int) -> None:
         """Room for keys that are seen: never more than half full."""

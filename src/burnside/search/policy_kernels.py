@@ -2,6 +2,7 @@
 
 A state is a set of placements, and its key the exclusive or of a random word for each of them: 64 bits, so that two of
 the million states of a search have the same one with probability 10⁻⁷. A solution is replayed before it is believed.
+:mod:`burnside.search.plain` has :func:`best_children` in numpy.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import numpy as np
 from numba import njit
 
 from burnside._types import AnyArray
+from burnside.search.plain import Children, Layer
 
 __all__ = ["best_children", "class_keys", "find", "grow", "insert_all", "next_layer", "state_keys"]
 
@@ -87,22 +89,13 @@ def grow(table: AnyArray, larger: AnyArray) -> None:
 
 @njit(cache=True, nogil=True)
 def best_children(
-    scores: AnyArray,
-    logs: AnyArray,
-    order: AnyArray,
-    states: AnyArray,
-    moves: AnyArray,
-    words: AnyArray,
-    seen: AnyArray,
-    kept: int,
-    parent: AnyArray,
-    move: AnyArray,
-    out_scores: AnyArray,
+    layer: Layer, order: AnyArray, moves: AnyArray, words: AnyArray, seen: AnyArray, kept: int, out: Children
 ) -> int:
     """Walk through candidates ``parent · moves + move`` from the best on; append what is new while there is room.
 
-    ``kept`` is how many there are already; returns how many there are then.
+    ``kept`` is how many children there are already; returns how many there are then.
     """
+    states, parent, move = layer.states, out.parent, out.move
     choices, pieces, width = moves.shape[0], states.shape[1], parent.shape[0]
     for t in range(order.shape[0]):
         if kept == width:
@@ -118,7 +111,7 @@ def best_children(
             continue
         seen[at] = key
         parent[kept], move[kept] = b, a
-        out_scores[kept] = scores[b] + logs[b, a]
+        out.scores[kept] = layer.scores[b] + layer.logs[b, a]
         kept += 1
     return kept
 

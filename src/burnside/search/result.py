@@ -74,11 +74,6 @@ class SearchResult:
         return len(self.moves) if self.solved else None
 
     @property
-    def nodes_per_second(self) -> float:
-        """Children made per second."""
-        return self.generated / max(self.seconds_total, 1e-9)
-
-    @property
     def outside_network(self) -> float:
         """Fraction of the time that was not spent in the heuristic."""
         return 1.0 - self.seconds_network / max(self.seconds_total, 1e-9)

@@ -50,7 +50,7 @@ def assert_symmetric(
     >>> assert_symmetric("CartPole-v1", wrong, samples=100)
     Traceback (most recent call last):
     ...
-    AssertionError: mirror is no symmetry: dynamics refuted; the worst coordinate is speed, which differs by ...
+    AssertionError: mirror is not a symmetry: dynamics refuted; the worst coordinate is speed, which differs by ...
     """
     if not (eps >= 0 and math.isfinite(eps)):
         raise InvalidParameter(f"eps must be a number of 0 or more, got {eps}")
@@ -86,7 +86,7 @@ def _message(verdict: EnvVerdict, wrong: dict[str, Any], eps: float, form: bool)
     parts = [f"{key} {part.verdict}" for key, part in wrong.items()]
     if form:
         parts.append("the canonical form is none")
-    sentences = [f"{name} is no symmetry: {', '.join(parts)}"]
+    sentences = [f"{name} is not a symmetry: {', '.join(parts)}"]
     refuted = form or any(part.verdict == "refuted" for part in wrong.values())
     if not refuted:
         sentences[0] = f"{name} could not be shown to be a symmetry: {', '.join(parts)}"

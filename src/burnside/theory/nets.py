@@ -96,7 +96,7 @@ def net(
     at = start
     while True:
         centres.append(at)
-        for begin in range(0, n, _BLOCK):  # in between Ctrl-C is heard, and temporary arrays stay small
+        for begin in range(0, n, _BLOCK):  # so Ctrl-C is noticed in between, and temporary arrays stay small
             part = data[begin : begin + _BLOCK]
             away = distance(part, data[at])
             if np.shape(away) != (len(part),) or np.isnan(away).any():
@@ -159,7 +159,7 @@ def numeric(
 
 
 def _sample(draw: Sampler, rng: np.random.Generator, n: int, name: str) -> FloatArray:
-    """``n`` points, a million at a time: in between Ctrl-C is heard, and temporary arrays stay small."""
+    """``n`` points, a million at a time: so Ctrl-C is noticed in between, and temporary arrays stay small."""
     shape = draw(np.random.default_rng(0), 1).shape[1:]
     row = 8.0 * (math.prod(shape) + 1)  # and the distance to the nearest centre
     needs_memory(f"a net of {n} samples of {name}", (n + 2 * min(n, _DRAWN)) * row, "give fewer samples")

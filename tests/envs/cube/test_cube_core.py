@@ -1,4 +1,4 @@
-"""Batched rules on numpy and torch, scrambles, goals, encodings, and colourings that are no cube."""
+"""Batched rules on numpy and torch, scrambles, goals, encodings, and colourings that are not a cube."""
 
 import numpy as np
 import pytest

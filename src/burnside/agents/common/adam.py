@@ -1,4 +1,4 @@
-"""Adam as a pure function of parameters with a leading member axis; members outside the mask keep theirs."""
+"""Adam as a pure function of parameters with a leading member axis; members outside the mask are unchanged."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _where(mask: torch.Tensor, new: torch.Tensor, old: torch.Tensor) -> torch.Te
 def adam(
     params: Parameters, grads: Parameters, opt: AdamState, rate: float, mask: torch.Tensor | None = None
 ) -> tuple[Parameters, AdamState]:
-    """One step of Adam (β 0.9 and 0.999, ε 1e-8) for the members in ``mask`` (default: all); the others keep theirs."""
+    """One step of Adam (β 0.9 and 0.999, ε 1e-8) for the members in ``mask`` (default: all)."""
     chosen = torch.ones_like(opt.t, dtype=torch.bool) if mask is None else mask
     t = opt.t + chosen.to(opt.t.dtype)
     count = t.clamp(min=1).to(torch.float64)

@@ -1,4 +1,4 @@
-"""Generalised advantage estimation (Schulman et al. 2016), in which running out of time does not end the game."""
+"""Generalised advantage estimation (Schulman et al. 2016), in which a time limit is not the end of the game."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ Arm = Any
 
 
 class ActingLearner(Learner, Protocol):
-    """A learner whose members can be asked what to do."""
+    """A learner whose members can choose actions."""
 
     def act(self, obs: AnyArray, m: int = 0) -> AnyArray:
         """The best actions for flat observations ``(rows, obs_dim)``."""
@@ -62,7 +62,7 @@ def shared_arm(members: Sequence[Member], arm: Arm) -> Arm:
 
 
 class Agent:
-    """A learner in its environment, for people: :class:`~burnside.agents.DQN`, :class:`~burnside.agents.PPO`.
+    """A learner in its environment, as users see it: :class:`~burnside.agents.DQN`, :class:`~burnside.agents.PPO`.
 
     Attributes:
         env: The environment as it is, without the arm.

@@ -54,11 +54,11 @@ class Use:
 
     @property
     def count(self) -> int:
-        """Rows that a network is asked at for every observation."""
+        """How many rows a network evaluates for every observation."""
         return self.symmetry.count if self.arm in ("averaging", "mirror-loss") else 1
 
     def images(self, rows: AnyArray) -> AnyArray:
-        """Rows as the networks see them: blocks of images, where they are asked at images."""
+        """Rows as the networks see them: blocks of images, where they evaluate images."""
         found = np.ascontiguousarray(rows, dtype=np.float32)
         return found if self.count == 1 else self.symmetry.images(found).reshape(-1, found.shape[1])
 
@@ -69,7 +69,7 @@ class Use:
 
     @property
     def valued(self) -> Images:
-        """Of a network with one output that does not change."""
+        """The images for a network with one invariant output."""
         return self._images(np.ones((self.count, 1, 1))) if self.count > 1 else ALONE
 
     def _images(self, turns: AnyArray) -> Images:
@@ -172,7 +172,7 @@ class _Form:
 
 
 class _Features(_Form):
-    """Rows with their features, for ``Agent.predict``; actions mean what they say."""
+    """Rows with their features, for ``Agent.predict``; actions are unchanged."""
 
     def __call__(self, x: Any) -> tuple[Any, Any]:
         """Rows of observations."""

@@ -71,9 +71,9 @@ def save_generation(learner: Resumable, folder: Path) -> Path:
 def resume(learner: Resumable, folder: Path) -> bool:
     """Resume from the newest usable checkpoint in a folder; False if there is none, and nothing has changed.
 
-    A checkpoint that is damaged or of another version is put aside, with a warning. One of another run is refused.
+    A checkpoint that is damaged or of another version is set aside, with a warning. One of another run is refused.
     """
-    old = folder.with_name(f"{folder.name}.npz")  # where checkpoints were before they had a folder
+    old = folder.with_name(f"{folder.name}.npz")  # older versions kept checkpoints there
     if old.exists() and not generations(folder):
         warnings.warn(put_aside(old, f"{old.name} was written by another version", "unusable"), stacklevel=3)
     found, notes = load_newest(folder, learner.identity, lambda meta: _check_owner(learner, meta))
@@ -90,7 +90,7 @@ def resume(learner: Resumable, folder: Path) -> bool:
 
 
 def _check_owner(learner: Resumable, meta: Mapping[str, Any]) -> str | None:
-    """Refuse a checkpoint of another run: it is in the wrong place, but nothing is wrong with it."""
+    """Refuse a checkpoint of another run: it is intact, but in the wrong place."""
     belongs = meta.get("cell")
     if belongs != learner.identity:
         raise UnreadableFile(

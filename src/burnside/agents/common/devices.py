@@ -17,5 +17,5 @@ def choose_device(name: str = "auto") -> torch.device:
     if name not in ("auto", "cpu", "cuda"):
         raise UnknownName("device", name, ("auto", "cpu", "cuda"))
     if name == "cuda" and not torch.cuda.is_available():
-        raise InvalidParameter("device 'cuda' was asked for, but torch sees no GPU here: use 'auto' or 'cpu'")
+        raise InvalidParameter("device 'cuda' was requested, but torch sees no GPU here: use 'auto' or 'cpu'")
     return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")

@@ -1,4 +1,4 @@
-"""Episodes that no training run sees: the same for every policy, a function of one seed."""
+"""Episodes that no training run sees: the same for every policy, determined by one seed."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def play(
         env: the environment.
         policy: from observations ``(rows, obs_dim)``, the numbers of their episodes and the time to actions.
         episodes: how many.
-        seed: decides which episodes are played, and nothing else does.
+        seed: alone decides which episodes are played.
         limit: steps after which an episode should have ended.
-        watch: called after every step, for what an environment tells beyond its rewards.
+        watch: called after every step, for what an environment reports besides its rewards.
     """
     if episodes < 1:
         raise InvalidParameter(f"episodes is {episodes}: give at least 1")

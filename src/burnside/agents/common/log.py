@@ -21,7 +21,7 @@ class EpisodeLog:
     """The training episodes of a member. For the time to a threshold, see :func:`burnside.stats.first_reach`.
 
     Attributes:
-        member: Whose log it is; logs carry their seed, never a position in a list.
+        member: Whose log it is; a log knows its seed, not a position in a list.
         returns: Undiscounted return (while training: with exploration).
         lengths: Environment steps of the episode.
         success: Whether the environment called it a success (rings: the goal was entered before the time limit).
@@ -84,7 +84,7 @@ class Recorder:
         return log
 
     def arrays(self) -> dict[str, AnyArray]:
-        """All rows in one array, and how many belong to whom."""
+        """All rows in one array, and how many belong to each member."""
         out: dict[str, AnyArray] = {}
         width = len(COLUMNS) + len(self.more)
         for name, lists, columns in (("rows", self.rows, width), ("stats", self.stats, len(self.names))):

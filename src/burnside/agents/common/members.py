@@ -18,7 +18,7 @@ ARMS = (
 
 @dataclass(frozen=True, order=True)
 class Member:
-    """One run inside a batch of runs: a seed under an arm. All arms of a seed meet the same problems.
+    """One run inside a batch of runs: a seed under an arm. All arms of a seed get the same problems.
 
     ``baseline`` sees them as they are. ``canonical`` sees their canonical form (rings: rolled by −goal at reset, goal
     at the origin, App. C). ``augment`` sees them through a random group element (rings and the cube), or learns from

@@ -1,7 +1,7 @@
 """The networks of members in torch: parameters with a leading member axis, Adam, and observations passed through them.
 
 What DQN and PPO have in common where their networks are :class:`~burnside.nn.ring_networks.RingNetwork`. All members
-are one product, those that wait included (a mask leaves their parameters as they are): matrix kernels may choose their
+are one product, also those that wait (a mask keeps their parameters): matrix kernels may choose their
 order of summation by the size of the batch, and a member's bits must not depend on who has finished. A single member,
 as on a CPU, has every distinct board encoded once.
 """

@@ -20,7 +20,7 @@ __all__ = ["Budget", "Learner", "Trainable", "checkpoint_folder", "train"]
 
 @dataclass(frozen=True)
 class Budget:
-    """How far every member is to come: finished episodes, or environment steps (of all its scenes together).
+    """How far to train every member: finished episodes, or environment steps (of all its scenes together).
 
     A learner stops at the first moment it can after the budget is reached: PPO after whole rollouts, the compiled DQN
     for rings after whole episodes. What it did is in its log; the log may be cut at the budget.
@@ -45,7 +45,7 @@ class Trainable(Resumable, Protocol):
     members: list[Member]
 
     def advance(self, budget: Budget) -> bool:
-        """Train the members that are short of a budget a little further; False if there were none."""
+        """Train the members that have not reached a budget a little further; False if there were none."""
         ...
 
 
@@ -89,7 +89,7 @@ def train(
     """Train learners to a budget each, side by side; returns them, in their order.
 
     Args:
-        learners: No member twice.
+        learners: Without a member in common.
         episodes: Budget in finished episodes of every member, those of a checkpoint included.
         steps: Budget in environment steps instead.
         checkpoint: A folder: learners found there resume, and all are saved there, at the end too.
@@ -129,7 +129,7 @@ def train(
                         progress(learners[position])
                     running.add(pool.submit(work, position))
     finally:
-        # After an error or Ctrl-C: what is at work ends within a second or so, the rest is not begun.
+        # After an error or Ctrl-C: running advances end within about a second, the others are not started.
         pool.shutdown(wait=True, cancel_futures=True)
     return list(learners)
 

@@ -56,7 +56,7 @@ def bellman_targets(
 ) -> tuple[AnyArray, int]:
     """0 where solved, else ``min_a 1 + V(s·a)`` with V ≥ 0 by clipping; V = 0 for the target None.
 
-    Returns the targets and how many distinct children the target network was asked about.
+    Returns the targets and how many distinct children the target network evaluated.
 
     >>> from burnside.envs.cube import apply_moves, solved
     >>> one = apply_moves(CubeSpec(3), solved(CubeSpec(3)), "R")
@@ -115,11 +115,11 @@ class BellmanLabels:
         self._first, self._inputs, self._targets = -1, np.empty(0, np.uint8), np.empty(0, np.float32)
 
     def forget(self) -> None:
-        """The target network has changed, or the run was restored: labels must be made anew."""
+        """The target network has changed, or the run was restored: labels must be computed again."""
         self._first = -1
 
     def batch(self, iteration: int, target: FoldedValue | None) -> tuple[AnyArray, AnyArray]:
-        """Minibatch ``iteration``; all of a chunk must be asked for with the same target network."""
+        """Minibatch ``iteration``; all of a chunk must be requested with the same target network."""
         config = self.config
         per_round = config.states_per_round // config.batch
         within = iteration % per_round
@@ -137,7 +137,7 @@ class BellmanLabels:
 
 
 class ExactLabels:
-    """Given states with given values, in an order shuffled anew every epoch.
+    """Given states with given values, reshuffled every epoch.
 
     >>> states = np.zeros((5, 54), dtype=np.uint8)
     >>> source = ExactLabels(DaviConfig(batch=4), CubeSpec(3), Member(0), states, np.arange(5))

@@ -42,7 +42,7 @@ class DaviLog:
         states: States up to and including it.
         loss: Mean loss of its updates.
         last_loss: Loss of its last minibatch, which decides on the copy.
-        copies: Times the target network has been renewed, up to and including it.
+        copies: How often the target network has been replaced, up to and including it.
     """
 
     states: IntArray

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from burnside._types import AnyArray
+from burnside.agents.common.cube_network import CubeNetwork
 from burnside.agents.cube_values.config import DaviConfig, arm_symmetry
 from burnside.envs.cube.core import CubeSpec, as_array, is_torch
 from burnside.envs.cube.symmetry import CubeCanonicalizer, CubeSymmetry
-from burnside.errors import DamagedFile, InvalidModel, InvalidParameter
+from burnside.errors import InvalidModel
 from burnside.nn._torch import torch
 from burnside.nn.cube_equivariant import EquivariantValue
 from burnside.nn.layers import Initializer
 from burnside.nn.residual import FoldedValue, ResidualValue
-from burnside.nn.tensors import TensorFile, open_tensors, write_tensors
 
 __all__ = ["CubeValue", "load_network", "make_network"]
-
-_FORMAT = "burnside cube value 1"
 
 
 def make_network(config: DaviConfig, spec: CubeSpec, arm: str, seeds: list[int]) -> ResidualValue:
@@ -45,7 +43,7 @@ def arm_form(config: DaviConfig, spec: CubeSpec, arm: str) -> CubeCanonicalizer 
     return None if symmetry is None or arm == "augment" else CubeCanonicalizer(symmetry)
 
 
-class CubeValue:
+class CubeValue(CubeNetwork):
     """Estimated distances to the goal, by one network under one arm.
 
     >>> config = DaviConfig.preset("smoke")
@@ -53,20 +51,17 @@ class CubeValue:
     >>> value.value_fn(np.zeros((4, 54), dtype=np.uint8)).shape, value.canonicalizer.symmetry.order
     ((4,), 48)
 
-    Attributes:
-        spec: The cube.
-        arm: How states are shown to the network.
-        config: The settings it was made with.
-        net: The network, one member, in evaluation mode; :meth:`fold` after changing it.
-        seed: The seed of the run it comes from, if known.
-        canonicalizer: A form under which its values are constant, or None (``baseline``, ``augment``).
+    ``canonicalizer`` is a form under which its values are constant, or None (``baseline``, ``augment``). Call
+    :meth:`fold` after changing ``net``.
     """
+
+    FORMAT, NOUN, CONFIG = "burnside cube value 1", "value network", DaviConfig
 
     def __init__(
         self, spec: CubeSpec, arm: str, config: DaviConfig, net: ResidualValue, seed: int | None = None
     ) -> None:
         """Wrap a network of one member."""
-        self.spec, self.arm, self.config, self.net, self.seed = spec, arm, config, net.eval(), seed
+        super().__init__(spec, arm, config, net, seed)
         self.canonicalizer = arm_form(config, spec, arm)
         self.folded = FoldedValue(self.net)
 
@@ -76,7 +71,7 @@ class CubeValue:
         return arm_symmetry(self.config, self.spec, self.arm)
 
     def fold(self) -> None:
-        """Make the fast copy anew from ``net``."""
+        """Make the fast copy from ``net`` again."""
         self.folded = FoldedValue(self.net)
 
     def value_fn(self, states: Any) -> AnyArray:
@@ -95,19 +90,20 @@ class CubeValue:
 
     __call__ = value_fn
 
-    def save(self, path: str | Path) -> Path:
-        """Write it as safetensors, with what it is for in the metadata; atomic."""
-        about = {
-            "format": _FORMAT,
-            "n": str(self.spec.n),
-            "turns": self.spec.turns,
-            "goal": self.spec.goal,
-            "arm": self.arm,
-            "config": json.dumps(self.config.to_json()),
-        }
-        if self.seed is not None:
-            about["seed"] = str(self.seed)
-        return write_tensors(path, self.net.state_dict(), about)
+    @classmethod
+    def untrained(cls, config: DaviConfig, spec: CubeSpec, arm: str) -> ResidualValue:
+        """See :class:`CubeNetwork`."""
+        return make_network(config, spec, arm, [0])
+
+    @classmethod
+    def fits(cls, shapes: Mapping[str, tuple[int, ...]], config: DaviConfig, spec: CubeSpec, arm: str) -> bool:
+        """See :class:`CubeNetwork`."""
+        symmetry = arm_symmetry(config, spec, arm)
+        shared = symmetry.base if arm == "equivariant" and symmetry is not None else 1
+        widths = [-(-width // shared) for width in config.hidden]
+        layers = sum(name.startswith("layers.") and name.endswith(".weight") for name in shapes)
+        first, second = (shapes.get(f"layers.{k}.weight", (0,)) for k in (0, 1))
+        return [first[-1], second[-1]] == widths and layers == 2 + 2 * config.blocks
 
 
 def load_network(
@@ -122,39 +118,7 @@ def load_network(
     ...     load_network(run.network().save(f"{folder}/v.safetensors"), CubeSpec(2)).arm
     'conjugation'
     """
-    file = open_tensors(path)
-    name, about = file.path.name, file.about
-    if about.get("format") != _FORMAT:
-        raise DamagedFile(f"{name} holds no value network of a cube, or one of another format: train or copy it again")
-    try:
-        found, trained = CubeSpec(int(about["n"]), about["turns"], about["goal"]), about["arm"]
-        seed = int(about["seed"]) if "seed" in about else None
-        config = DaviConfig.from_json(file.settings("config"))
-        _check_shapes(file, config, found, trained)
-    except (KeyError, TypeError, ValueError, LookupError, OverflowError) as error:
-        raise error if isinstance(error, DamagedFile) else file.damaged(str(error)) from None
-    if spec is not None and found != spec:
-        raise InvalidParameter(f"the network {name} was trained for {_words(found)}, not for {_words(spec)}")
-    if arm is not None and arm != trained:
-        raise InvalidParameter(f"the network {name} was trained as arm {trained!r}, not {arm!r}")
-    net = make_network(config, found, trained, [0])
-    try:
-        net.load_state_dict(file.tensors())
-    except RuntimeError:
-        raise file.damaged("its tensors do not fit its settings") from None
-    return CubeValue(found, trained, config, net.to(device), seed)
-
-
-def _check_shapes(file: TensorFile, config: DaviConfig, spec: CubeSpec, arm: str) -> None:
-    """Compare the settings with the tensors before a network is made of them: of any size that the settings say."""
-    symmetry = arm_symmetry(config, spec, arm)  # also refuses an unknown arm
-    shared = symmetry.base if arm == "equivariant" and symmetry is not None else 1
-    widths = [-(-width // shared) for width in config.hidden]
-    layers = sum(name.startswith("layers.") and name.endswith(".weight") for name in file.shapes)
-    first, second = (file.shapes.get(f"layers.{k}.weight", (0,)) for k in (0, 1))
-    if [first[-1], second[-1]] != widths or layers != 2 + 2 * config.blocks:
-        raise file.damaged("its tensors do not fit its settings")
-
-
-def _words(spec: CubeSpec) -> str:
-    return f"n={spec.n}, {spec.turns} turns, goal {spec.goal}"
+    found = CubeValue.load(path, spec, arm)
+    found.net.to(device)
+    found.fold()
+    return found

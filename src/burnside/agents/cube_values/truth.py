@@ -66,7 +66,7 @@ def sample_depth(spec: CubeSpec, depth: int, count: int, seed: int = 0, *, first
         states = two_states(pool[randint(seed, Stream.EVAL, number, len(pool))])
         turned: AnyArray = CubeSymmetry(spec, "position").act(randint(seed, Stream.EVAL, number + 1, 24), states)
         return turned
-    known = 4 if depth <= 4 else max(depth, 6)  # few sizes, so that they are found again in the cache
+    known = 4 if depth <= 4 else max(depth, 6)  # few sizes, so that the cache has them
     if spec.slices or spec.n == 2:
         layer = _layers_of_ball(spec.n, spec.slices, spec.goal, known)[depth]
         return layer[randint(seed, Stream.EVAL, number, len(layer))]
@@ -76,9 +76,9 @@ def sample_depth(spec: CubeSpec, depth: int, count: int, seed: int = 0, *, first
 
 
 def exact_labels(spec: CubeSpec, count: int, seed: int = 0, *, depth: int | None = None) -> tuple[AnyArray, AnyArray]:
-    """Depth-balanced exact labels, with replacement: ``(states, distances)``, depths 1 to ``depth`` as even as can be.
+    """Depth-balanced exact labels, with replacement: ``(states, distances)``, depths 1 to ``depth`` as even as they go.
 
-    A smaller count with the same seed and depth is a part of a larger one.
+    A smaller count with the same seed and depth gives a subset of a larger one.
 
     >>> states, labels = exact_labels(CubeSpec(3), 10, depth=4)
     >>> states.shape, np.bincount(labels.astype(int)).tolist()

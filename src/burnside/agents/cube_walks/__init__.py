@@ -1,4 +1,4 @@
-"""A policy for the cube from random walks: from which turn did the walk come, and how long was it?
+"""A policy for the cube from random walks: which turn did the walk end with, and how long was it?
 
 Walks begin at the solved cube. The network sees where one ended, and learns its last turn (12 scores) and its length;
 undoing the likeliest last turn again and again leads back (EfficientCube, Takano 2023; CayleyPy regresses the length).

@@ -7,6 +7,7 @@ from numba import njit
 
 from burnside._random_kernels import ENV, randint_nb
 from burnside._types import AnyArray
+from burnside.agents.cube_walks.walks import Walks, WalkTables
 
 __all__ = ["smallest_placements", "walk_states"]
 
@@ -15,21 +16,13 @@ STRIDE = 256
 
 
 @njit(cache=True, nogil=True)
-def walk_states(
-    seed: int,
-    first: int,
-    longest: int,
-    goals: AnyArray,
-    on_turns: AnyArray,
-    place_of: AnyArray,
-    rows: AnyArray,
-    turns: AnyArray,
-    lengths: AnyArray,
-) -> None:
+def walk_states(world: WalkTables, seed: int, first: int, longest: int, out: Walks) -> None:
     """Walks number ``first``, ``first + 1``, …: where they end (in the order of the places), turns and lengths.
 
-    ``turns[b]`` has the first and the last turn. Turn ``2k + 1`` undoes turn ``2k``.
+    Turn ``2k + 1`` undoes turn ``2k``. The plain twin is :func:`burnside.agents.cube_walks.walks.plain_walks`.
     """
+    goals, on_turns, place_of = world
+    rows = out.states
     moves, pieces = on_turns.shape[0], goals.shape[1]
     current = np.empty(pieces, dtype=np.uint16)
     for b in range(rows.shape[0]):
@@ -42,7 +35,7 @@ def walk_states(
             number = base + np.uint64(2 + t)
             if t == 0:
                 turn = randint_nb(seed, ENV, number, moves)
-                turns[b, 0] = turn
+                out.first[b] = turn
             else:
                 back = turn ^ 1
                 turn = randint_nb(seed, ENV, number, moves - 1)
@@ -50,8 +43,8 @@ def walk_states(
             table = on_turns[turn]
             for p in range(pieces):
                 current[p] = table[current[p]]
-        turns[b, 1] = turn
-        lengths[b] = length
+        out.last[b] = turn
+        out.lengths[b] = length
         for p in range(pieces):
             rows[b, place_of[current[p]]] = current[p]
 

@@ -13,7 +13,15 @@ from burnside.agents.cube_walks.config import WalkConfig, check_cube_arm
 from burnside.envs.cube.core import CubeSpec
 from burnside.envs.cube.placements import CubePlacements, placements
 
-__all__ = ["ArmForm", "Walks", "arm_world", "plain_walks", "random_walks"]
+__all__ = ["ArmForm", "WalkTables", "Walks", "arm_world", "plain_walks", "random_walks"]
+
+
+class WalkTables(NamedTuple):
+    """What a compiled walk needs of :class:`~burnside.envs.cube.placements.CubePlacements`."""
+
+    goals: AnyArray
+    on_turns: AnyArray
+    place_of: AnyArray
 
 
 class Walks(NamedTuple):
@@ -44,9 +52,9 @@ def random_walks(world: CubePlacements, longest: int, seed: int, first: int, cou
     from burnside.agents.cube_walks import kernels
 
     rows = np.empty((count, world.pieces), dtype=np.uint16)
-    turns, lengths = np.empty((count, 2), dtype=np.int64), np.empty(count, dtype=np.int64)
-    kernels.walk_states(seed, first, longest, world.goals, world.on_turns, world.place_of, rows, turns, lengths)
-    return Walks(rows, turns[:, 0], turns[:, 1], lengths)
+    walks = Walks(rows, *(np.empty(count, dtype=np.int64) for _ in range(3)))
+    kernels.walk_states(WalkTables(world.goals, world.on_turns, world.place_of), seed, first, longest, walks)
+    return walks
 
 
 def plain_walks(world: CubePlacements, longest: int, seed: int, first: int, count: int) -> Walks:

@@ -72,7 +72,7 @@ class DQNConfig(Config):
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "ring1d": {},
         "ring3d": {"hidden": (256, 256), "encoder": "pool", "capacity": 5_000, "epsilon_decay": 0.995},
-        # For environments of which nothing is known: exploration and target network by steps, not by episodes.
+        # For environments about which nothing is known: exploration and target network by steps, not by episodes.
         "general": {
             "hidden": (64, 64),
             "capacity": 50_000,

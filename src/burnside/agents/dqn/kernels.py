@@ -58,7 +58,7 @@ class Rules(NamedTuple):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def explore(seeds: AnyArray, steps: AnyArray, epsilon: AnyArray, count: int, actions: AnyArray) -> bool:
-    """Random actions where a step explores, −1 where the network is to be asked; whether there are any of those."""
+    """Random actions where a step explores, −1 where the network decides; returns whether there are any of those."""
     ask = False
     for i in range(actions.size):
         if uniform_nb(seeds[i], EXPLORE, 2 * steps[i]) < epsilon[i]:

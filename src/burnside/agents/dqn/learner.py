@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,15 +13,16 @@ from burnside.agents.common.agent import Agent, Arm, member_of, shared_arm
 from burnside.agents.common.arms import Use, resolve
 from burnside.agents.common.checkpoint import check_arrays
 from burnside.agents.common.evaluation import Watch, play
-from burnside.agents.common.log import EpisodeLog, Recorder
+from burnside.agents.common.log import Recorder
 from burnside.agents.common.members import Member, check_members
+from burnside.agents.common.scenes import MemberScenes
 from burnside.agents.common.training import Budget
 from burnside.agents.dqn import kernels
 from burnside.agents.dqn.config import DQNConfig
 from burnside.agents.dqn.networks import CompiledQ, QNetworks
 from burnside.agents.dqn.ring import MORE, PANEL, RingDQN
 from burnside.canonical.batched import form_of, with_arm
-from burnside.envs.batched import BatchedEnv, Discrete, Evaluation, State, check_observations, select, update_rows
+from burnside.envs.batched import BatchedEnv, Discrete, Evaluation, check_observations, select, update_rows
 from burnside.envs.gymnasium_batch import as_batched, scenes_of
 from burnside.envs.ring.scenes import RingScenes
 from burnside.errors import InvalidParameter
@@ -128,12 +128,15 @@ def torch_learner(
     return GeneralDQN(config, with_arm(env, None if equivariant else shown), members, scenes, network=network)
 
 
-class GeneralDQN:
+class GeneralDQN(MemberScenes):
     """Members in any batched environment; a :class:`~burnside.agents.common.training.Learner`.
 
     With one scene this is, step by step, the algorithm of :class:`RingDQN`. With several, all scenes of a member step
     together and count one after the other. ``use`` is what its networks and updates do with a symmetry.
     """
+
+    NAME = "dqn"
+    KEPT = ("step", "updates", "episode", "total", "length", "losses", "made", "epsilon")
 
     def __init__(
         self,
@@ -148,10 +151,8 @@ class GeneralDQN:
         """Before the first step; ``network`` is that of all members (default: a compiled one, with ``use``)."""
         if not isinstance(env.action, Discrete):
             raise InvalidParameter(f"the actions of {env.name} are not discrete: DQN needs numbered actions, use PPO")
-        self.members = [members] if isinstance(members, Member) else list(members)
-        check_members(self.members)
-        self.config, self.env, self.scenes, self.actions, self.use = config, env, scenes, env.action.n, use
-        self.seeds = np.array([member.seed for member in self.members], dtype=np.int64)
+        super().__init__(config, env, [members] if isinstance(members, Member) else members, scenes, use)
+        self.actions = env.action.n
         self.network = network or CompiledQ(config, env.obs_dim, self.actions, self.seeds.tolist(), use)
         count = len(self.members)
         rows, each = (count, config.capacity), (count, scenes)
@@ -162,26 +163,12 @@ class GeneralDQN:
             np.zeros(rows, dtype=np.float32),
             np.zeros(rows, dtype=np.bool_),
         )
-        self.step, self.updates = np.zeros((2, count), dtype=np.int64)
-        self.next_episode = np.full(count, scenes, dtype=np.int64)
-        # Of the episodes under way: return, length, sum of the losses, updates, and ε when they began.
-        self.total, self.length = np.zeros(each), np.zeros(each, dtype=np.int64)
+        self.step = np.zeros(count, dtype=np.int64)
+        # Of the episodes under way: sum of the losses, updates, and ε when they began.
         self.losses, self.made = np.zeros(each), np.zeros(each, dtype=np.int64)
         self.epsilon = np.full(each, config.epsilon(0, 0))
         self.recorder = Recorder(self.members, MORE)
-        self.state: State = env.reset_batch(np.repeat(self.seeds, scenes), np.tile(np.arange(scenes), count))
         self.obs = self._observe(self.state)
-
-    def _observe(self, state: State) -> AnyArray:
-        """Observations ``(members, scenes, obs_dim)`` of the scenes of some members."""
-        return check_observations(self.env.observe_batch(state), self.env.obs_dim).reshape(
-            -1, self.scenes, self.env.obs_dim
-        )
-
-    @property
-    def episodes(self) -> IntArray:
-        """Finished episodes of every member."""
-        return self.recorder.episodes
 
     @property
     def steps(self) -> IntArray:
@@ -199,65 +186,72 @@ class GeneralDQN:
 
     def _tick(self, who: IntArray) -> None:
         """One step of every scene of some members, with the updates that are due."""
-        config, every = self.config, len(who) == len(self.members)
-        rows = None if every else (who[:, None] * self.scenes + np.arange(self.scenes)).ravel()
-        obs, actions = self.obs[who], self._act(who)
+        config, replay, members, every = self.config, self.replay, who.tolist(), len(who) == len(self.members)
+        rows = None if every else self._rows(who)
+        obs = self.obs if every else self.obs[who]
+        actions = self._act(who, obs)
         taken = self.env.step_batch(self.state if rows is None else select(self.state, rows), actions.ravel())
-        after = self._observe(taken.state)
-        shape, ended = actions.shape, taken.terminated | taken.truncated
+        after, shape = self._observe(taken.state), actions.shape
+        ended = (taken.terminated | taken.truncated).reshape(shape)
         reward = taken.reward.reshape(shape)
-        over = (ended if config.limit_ends else taken.terminated).reshape(shape)  # after which nothing is to come
+        over = ended if config.limit_ends else taken.terminated.reshape(shape)  # after which nothing is to come
+        ends = ended.any()
         for i in range(self.scenes):
-            for k, m in enumerate(who.tolist()):
-                slot = int(self.step[m]) % config.capacity
-                self.replay.obs[m, slot], self.replay.after[m, slot] = obs[k, i], after[k, i]
-                self.replay.action[m, slot], self.replay.reward[m, slot] = actions[k, i], reward[k, i]
-                self.replay.terminated[m, slot] = over[k, i]
+            for k, m in enumerate(members):
+                slot = self.step.item(m) % config.capacity
+                replay.obs[m, slot], replay.after[m, slot] = obs[k, i], after[k, i]
+                replay.action[m, slot], replay.reward[m, slot] = actions[k, i], reward[k, i]
+                replay.terminated[m, slot] = over[k, i]
                 self.step[m] += 1
                 self.total[m, i] += reward[k, i]
                 self.length[m, i] += 1
-            self._learn(who, i)
-            for k in ended.reshape(shape)[:, i].nonzero()[0].tolist():
-                self._finish(int(who[k]), i, bool(taken.success.reshape(shape)[k, i]))
+            self._learn(members, i)
+            if ends:
+                for k in ended[:, i].nonzero()[0].tolist():
+                    self._finish(members[k], i, bool(taken.success.reshape(shape)[k, i]))
         state = taken.state
-        if ended.any():
-            state = self._restart(who, state, ended.reshape(shape))
+        if ends:
+            state = self._begin_next(who, state, ended)
             after = self._observe(state)
         self.state = state if rows is None else update_rows(self.state, rows, state)
-        self.obs[who] = after
+        if every:
+            self.obs = after
+        else:
+            self.obs[who] = after
 
-    def _act(self, who: IntArray) -> IntArray:
+    def _act(self, who: IntArray, obs: AnyArray) -> IntArray:
         """ε-greedy actions ``(who, scenes)``; every scene is an environment step of its own, with its own ε."""
-        at = (self.step[who][:, None] + np.arange(self.scenes)).ravel()
-        owners = np.repeat(who, self.scenes)
-        finished = [len(mine) for mine in self.recorder.rows]
-        levels = [self.config.epsilon(finished[m], int(t)) for m, t in zip(owners, at, strict=True)]
-        actions = np.empty(at.size, dtype=np.int64)
-        if kernels.explore(self.seeds[owners], at, np.array(levels), self.actions, actions):
-            best = self.network.values(who, self.obs[who]).argmax(axis=2)
+        rows, begun = self.recorder.rows, self.step.tolist()
+        each = [(m, begun[m] + i) for m in who.tolist() for i in range(self.scenes)]
+        levels = np.array([self.config.epsilon(len(rows[m]), t) for m, t in each])
+        owners, at = np.array(each, dtype=np.int64).T
+        actions = np.empty(len(each), dtype=np.int64)
+        if kernels.explore(self.seeds[owners], at, levels, self.actions, actions):
+            best = self.network.values(who, obs).argmax(axis=2)
             actions = np.where(actions < 0, best.ravel(), actions)
         return actions.reshape(-1, self.scenes)
 
-    def _learn(self, who: IntArray, scene: int) -> None:
+    def _learn(self, members: list[int], scene: int) -> None:
         """The updates and copies into the target network that are due after a step of a scene."""
         config, step = self.config, self.step.tolist()
-        due = [m for m in who.tolist() if step[m] >= config.batch and step[m] % config.update_every == 0]
+        due = [m for m in members if step[m] >= config.batch and step[m] % config.update_every == 0]
         if due:
+            who = np.array(due)
             slots = np.empty((len(due), config.batch), dtype=np.int64)
             for k, m in enumerate(due):
                 kernels.draw(slots[k], min(step[m], config.capacity), self.seeds[m], self.updates[m])
-            losses = self.network.update(np.array(due), self.replay, slots, self.updates[due])
+            losses = self.network.update(who, self.replay, slots, self.updates[who])
             for k, m in enumerate(due):
                 self.losses[m, scene] += losses[k]
                 self.made[m, scene] += 1
                 self.updates[m] += 1
         if config.target_every_steps:
-            copied = [m for m in who.tolist() if step[m] % config.target_every_steps == 0]
+            copied = [m for m in members if step[m] % config.target_every_steps == 0]
             if copied:
                 self.network.sync(np.array(copied))
 
     def _finish(self, m: int, i: int, success: bool) -> None:
-        """Note an episode that ended, and sync the target network if it is time."""
+        """Log an episode that ended, and sync the target network if it is due."""
         rows, step = self.recorder.rows[m], int(self.step[m])
         loss = self.losses[m, i] / max(1, self.made[m, i])
         noted = (self.total[m, i], self.length[m, i], success, step, self.updates[m], self.epsilon[m, i], loss)
@@ -266,18 +260,6 @@ class GeneralDQN:
         self.epsilon[m, i] = self.config.epsilon(len(rows), step)
         if not self.config.target_every_steps and len(rows) % self.config.target_every == 0:
             self.network.sync(np.array([m]))
-
-    def _restart(self, who: IntArray, state: State, ended: AnyArray) -> State:
-        """Begin the next episodes where one has ended, in the order of the scenes."""
-        counts = ended.sum(axis=1)
-        numbers = [self.next_episode[m] + np.arange(count) for m, count in zip(who, counts, strict=True)]
-        self.next_episode[who] += counts
-        new = self.env.reset_batch(np.repeat(self.seeds[who], counts), np.concatenate(numbers))
-        return update_rows(state, np.flatnonzero(ended.ravel()), new)
-
-    def log(self, m: int = 0, episodes: int | None = None) -> EpisodeLog:
-        """The episodes of a member; ``more`` has ``epsilon`` and ``loss``."""
-        return self.recorder.log(m, episodes)
 
     def values(self, obs: AnyArray, m: int = 0) -> AnyArray:
         """Q of every action for flat observations ``(rows, obs_dim)``."""
@@ -300,31 +282,22 @@ class GeneralDQN:
 
         return play(self.env, policy, episodes, seed, watch=watch)
 
-    @property
-    def identity(self) -> str:
-        """What a checkpoint must agree on before it may be resumed."""
-        members = [member.name for member in self.members]
-        what = {"dqn": self.config.to_json(), "env": self.env.name, "members": members, "scenes": self.scenes}
-        return json.dumps(what if self.use is None else what | {"symmetry": self.use.symmetry.name})
-
-    _KEPT = ("step", "updates", "next_episode", "total", "length", "losses", "made", "epsilon")
+    def _more_identity(self) -> dict[str, Any]:
+        return {"scenes": self.scenes}
 
     def arrays(self) -> dict[str, AnyArray]:
-        """Everything needed to resume; any moment between ticks will do."""
-        out = {f"state/{name}": np.asarray(array) for name, array in self.state.items()}
+        """Everything needed to resume, at any moment between two ticks."""
+        out = super().arrays()
+        out["next_episode"] = out.pop("episode")  # its name in the checkpoints of DQN
         out |= {f"network/{name}": array for name, array in self.network.arrays().items()}
-        out |= {f"replay/{name}": array for name, array in self.replay._asdict().items()}
-        return out | {name: getattr(self, name) for name in self._KEPT} | self.recorder.arrays()
+        return out | {f"replay/{name}": array for name, array in self.replay._asdict().items()}
 
-    def restore(self, arrays: Mapping[str, AnyArray]) -> GeneralDQN:
+    def restore(self, arrays: Mapping[str, AnyArray]) -> Self:
         """Resume from the arrays of a learner of the same configuration."""
         check_arrays(self.arrays(), arrays)
-        self.state = {name: np.array(arrays[f"state/{name}"]) for name in self.state}
+        super().restore({**arrays, "episode": arrays["next_episode"]})
         self.network.restore({name.removeprefix("network/"): a for name, a in arrays.items()})
         for name, array in self.replay._asdict().items():
             array[...] = arrays[f"replay/{name}"]
-        for name in self._KEPT:
-            setattr(self, name, np.array(arrays[name]))
-        self.recorder.restore(arrays)
         self.obs = self._observe(self.state)
         return self

@@ -77,6 +77,8 @@ class CompiledQ:
             mlp.set_matrices(self.weights.w[m], self.net, drawn)
             images.begin(self.weights.w[m], ties)
         self._own = [kernels.Weights(*(array[m] for array in self.weights)) for m in range(len(seeds))]
+        self._replay: kernels.Replay | None = None
+        self._parts: list[kernels.Replay] = []
         self.sync(np.arange(len(seeds)))
 
     def values(self, who: IntArray, obs: AnyArray) -> AnyArray:
@@ -96,9 +98,12 @@ class CompiledQ:
 
     def update(self, who: IntArray, replay: kernels.Replay, slots: IntArray, made: IntArray) -> FloatArray:
         """See :class:`QNetworks`."""
+        if replay is not self._replay:  # a view of every member's part, made once: it costs as much as half an update
+            self._replay = replay
+            self._parts = [kernels.Replay(*(array[m] for array in replay)) for m in range(len(self.seeds))]
         losses = np.zeros(len(who))
-        for k, m in enumerate(who):
-            batch = kernels.Batch(kernels.Replay(*(array[m] for array in replay)), slots[k])
+        for k, m in enumerate(who.tolist()):
+            batch = kernels.Batch(self._parts[m], slots[k])
             if self.use is not None and (self.use.augments or self.use.count > 1):
                 batch = self._images(self.use, batch, self.seeds[m], int(made[k]) + 1)
             losses[k] = kernels.update(self._own[m], self.grad, batch, self.net, self.work, made[k] + 1, self.rules)

@@ -15,7 +15,7 @@ __all__ = ["draw", "explore", "update"]
 
 
 def explore(seeds: IntArray, steps: IntArray, epsilon: FloatArray, count: int) -> IntArray:
-    """A random one of ``count`` actions where a step explores, −1 where the network is to be asked.
+    """A random one of ``count`` actions where a step explores, −1 where the network decides.
 
     >>> explore(np.array([3, 3]), np.array([0, 1]), np.array([0.0, 1.0]), 4).tolist()
     [-1, 2]

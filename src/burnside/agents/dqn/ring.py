@@ -66,7 +66,7 @@ def aligned(size: int, dtype: DTypeLike = np.float32) -> AnyArray:
 
 
 class RingDQN:
-    """One member on its way; a :class:`~burnside.agents.common.training.Learner`.
+    """One member in training; a :class:`~burnside.agents.common.training.Learner`.
 
     >>> learner = RingDQN(DQNConfig(), RingSpec(5), Member(1)).play(3)
     >>> learner.log().episodes, learner.parameters()["w2"].shape
@@ -101,7 +101,7 @@ class RingDQN:
         return self.state.counters[1:2].copy()
 
     def play(self, episodes: int) -> RingDQN:
-        """Train for a number of episodes, in this thread; any split into calls gives the same bits."""
+        """Train for a number of episodes, in this thread; however they are split into calls, the bits are the same."""
         from burnside.agents.dqn import ring_kernels
 
         if episodes < 0:

@@ -1,7 +1,7 @@
 """DQN on the cyclic games, compiled: update, training loop and evaluation of one member.
 
 A member runs alone in its thread, on arrays of its own, with random numbers that are a function of its seed and its
-counters. Its bits therefore cannot depend on who else runs. The same algorithm in plain numpy is the general learner
+counters. Its bits therefore cannot depend on what else runs. The same algorithm in plain numpy is the general learner
 (:mod:`burnside.agents.dqn.learner`); tests hold the two against each other.
 """
 

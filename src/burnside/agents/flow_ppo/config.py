@@ -61,7 +61,7 @@ class FlowPPOConfig(Config):
         actor_waits: The actor also stands still until the value explains this share of the variance of the returns of a
             rollout it has not seen; 0: it does not wait.
         critic_limit: Rollouts after which it does not wait any longer; 0: as long as it takes.
-        timeout: What the time limit is: ``bootstrap``: there would be more, so the return goes on with the value;
+        timeout: What the time limit is: ``bootstrap``: the episode was cut off, so the value stands for the rest;
             ``end``: there is nothing to come. Then the value should see the time (``FlowConfig.value_time``). With a
             reward for success alone a dead end costs its whole value only with ``end``.
 
@@ -102,7 +102,7 @@ class FlowPPOConfig(Config):
 
     LATER = ("separate_clips", "kl_stop", "actor_waits", "critic_limit", "timeout")
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        # A rollout is as long as an episode: failures last to the time limit, so shorter ones are by turns all
+        # A rollout is as long as an episode: failures last to the time limit, so shorter ones alternate between all
         # beginnings and all dead ends. It is large, since the reward says one bit per episode.
         "planar": {
             "scenes": 512,

@@ -51,7 +51,7 @@ def explained_variance(value: FloatArray, returns: FloatArray) -> float:
 
 
 class FlowPPO:
-    """A policy that is being improved, between two rollouts.
+    """A policy in training, between two rollouts.
 
     >>> from burnside.envs.planar import PlanarSpec
     >>> from burnside.envs.planar.chunks import PlanarChunks
@@ -248,7 +248,7 @@ class FlowPPO:
         self.recorder.stats[0].append((*(float(x) for x in totals / max(1, made)), float(made), explained))
 
     def _clip(self) -> None:
-        """Shorten the gradient, of actor and critic together or each."""
+        """Clip the gradient, of actor and critic together or separately."""
         kinds = (True, False) if self.config.separate_clips else (None,)
         for kind in kinds:
             groups = [g for g in self.optimizer.param_groups if kind is None or g["actor"] is kind]

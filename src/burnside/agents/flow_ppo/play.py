@@ -62,5 +62,5 @@ def evaluate(
         playing &= ~(step.terminated | step.truncated)
         decision += 1
         if decision > env.episode_steps:
-            raise InvalidParameter(f"an episode went on after {env.episode_steps} decisions: it needs a time limit")
+            raise InvalidParameter(f"an episode lasts over {env.episode_steps} decisions: it needs a time limit")
     return Evaluation(returns, lengths, success)

@@ -100,7 +100,7 @@ class PPOConfig(_Rollouts):
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         # Chosen where learning is hardest, in the world frame at full spread: the baseline gets what suits it best.
         "planar": {"learning_rate": 3e-4, "epochs": 8},
-        # For environments of which nothing is known, a few copies of each.
+        # For environments about which nothing is known, a few copies of each.
         "general": {"scenes": 8, "rollout": 64, "batch": 128, "epochs": 10},
     }
 

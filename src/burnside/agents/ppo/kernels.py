@@ -28,7 +28,7 @@ _HALF_LOG_TAU = np.float32(0.5 * math.log(2 * math.pi))
 class Policy(NamedTuple):
     """Actor, critic and (Gaussian policy) logarithms of the deviations, in one flat array of parameters.
 
-    If the networks are asked at the images of an observation (``seen``, ``valued``: of actor and critic), rows of
+    If the networks evaluate the images of an observation (``seen``, ``valued``: of actor and critic), rows of
     observations come in blocks of these images.
     """
 

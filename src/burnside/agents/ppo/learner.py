@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,10 +12,10 @@ from burnside._types import AnyArray, BoolArray, IntArray
 from burnside.agents.common.advantages import advantages
 from burnside.agents.common.agent import Agent, Arm, member_of, shared_arm
 from burnside.agents.common.arms import Use, resolve
-from burnside.agents.common.checkpoint import check_arrays
 from burnside.agents.common.evaluation import Watch, play
-from burnside.agents.common.log import EpisodeLog, Recorder
-from burnside.agents.common.members import Member, check_members
+from burnside.agents.common.log import Recorder
+from burnside.agents.common.members import Member
+from burnside.agents.common.scenes import MemberScenes
 from burnside.agents.common.training import Budget
 from burnside.agents.ppo.config import STATS, PPOConfig, RingPPOConfig
 from burnside.agents.ppo.kernels import Steps
@@ -102,11 +101,14 @@ def torch_learner(
     return GeneralPPO(config, shown, members, network=network)
 
 
-class GeneralPPO:
+class GeneralPPO(MemberScenes):
     """Members with their scenes and networks; a :class:`~burnside.agents.common.training.Learner`.
 
     All scenes of all members step together, then every member updates its own networks.
     """
+
+    NAME = "ppo"
+    KEPT = ("updates", "epochs", "rollouts", "episode", "total", "length")
 
     def __init__(
         self,
@@ -121,33 +123,15 @@ class GeneralPPO:
 
         ``use`` is what the compiled networks and their updates do with a symmetry.
         """
-        self.members = [Member(each) if isinstance(each, int) else each for each in members]
-        check_members(self.members)
-        self.config, self.env, self.use, self.discrete = config, env, use, isinstance(env.action, Discrete)
-        self.seeds = np.array([member.seed for member in self.members], dtype=np.int64)
+        super().__init__(config, env, members, config.scenes, use)
+        self.discrete = isinstance(env.action, Discrete)
         if network is None:
             if isinstance(config, RingPPOConfig):
                 raise InvalidParameter("RingPPOConfig is for the networks of rings in torch: use PPOConfig")
             network = CompiledActorCritic(config, env, self.seeds.tolist(), use)
         self.network = network
-        count, scenes = len(self.members), config.scenes
-        self.updates, self.epochs, self.rollouts = (np.zeros(count, dtype=np.int64) for _ in range(3))
-        self.episode = np.full(count, scenes, dtype=np.int64)  # the next one to begin
-        self.total, self.length = np.zeros((count, scenes)), np.zeros((count, scenes), dtype=np.int64)
-        self.state: State = env.reset_batch(np.repeat(self.seeds, scenes), np.tile(np.arange(scenes), count))
+        self.epochs, self.rollouts = np.zeros((2, len(self.members)), dtype=np.int64)
         self.recorder = Recorder(self.members, stats=STATS)
-
-    @property
-    def identity(self) -> str:
-        """What a checkpoint must agree on before it may be resumed."""
-        members = [member.name for member in self.members]
-        found = {"ppo": self.config.to_json(), "env": self.env.name, "members": members}
-        return json.dumps(found if self.use is None else found | {"symmetry": self.use.symmetry.name})
-
-    @property
-    def episodes(self) -> IntArray:
-        """Finished episodes of every member."""
-        return self.recorder.episodes
 
     @property
     def steps(self) -> IntArray:
@@ -169,10 +153,6 @@ class GeneralPPO:
         self.rollouts[who] += 1
         return True
 
-    def _observe(self, state: State, members: int) -> AnyArray:
-        obs = check_observations(self.env.observe_batch(state), self.env.obs_dim)
-        return obs.reshape(members, self.config.scenes, -1)
-
     def _meant(self, action: AnyArray) -> AnyArray:
         """Actions as the environment takes them, from rows of float32."""
         flat = action.reshape(-1, action.shape[-1])
@@ -181,7 +161,7 @@ class GeneralPPO:
     def _rollout(self, who: IntArray) -> dict[str, AnyArray]:
         """Arrays ``(members of who, rollout, scenes, …)``."""
         env, scenes, steps = self.env, self.config.scenes, self.config.rollout
-        rows = (who[:, None] * scenes + np.arange(scenes)).ravel()
+        rows = self._rows(who)
         state: State = select(self.state, rows)
         shape, width = (len(who), steps, scenes), 1 if isinstance(env.action, Discrete) else env.action.width
         seen: dict[str, AnyArray] = {
@@ -191,14 +171,14 @@ class GeneralPPO:
             "reward": np.zeros(shape),
             **{name: np.zeros(shape, dtype=np.bool_) for name in ("terminated", "ended")},
         }
-        obs = self._observe(state, len(who))
+        obs = self._observe(state)
         for t in range(steps):
             chosen = self.network.act(who, obs, (self.rollouts[who] * steps + t) * scenes * width)
             seen["obs"][:, t], seen["action"][:, t] = obs, chosen.action
             seen["log_prob"][:, t], seen["value"][:, t] = chosen.log_prob, chosen.value
             step = env.step_batch(state, self._meant(seen["action"][:, t]))
             state = step.state
-            obs = self._observe(state, len(who))
+            obs = self._observe(state)
             reward = np.asarray(step.reward, dtype=np.float64).reshape(len(who), scenes)
             ended = (step.terminated | step.truncated).reshape(len(who), scenes)
             seen["reward"][:, t], seen["ended"][:, t] = reward, ended
@@ -209,34 +189,18 @@ class GeneralPPO:
                 # V of where a truncated episode stopped, before any reset: it bootstraps from there.
                 cut = ended & ~seen["terminated"][:, t]
                 seen["next_value"][:, t] = np.where(cut, self.network.values(who, obs), 0.0) if cut.any() else 0.0
-                state = self._restart(who, state, ended, step.success.reshape(len(who), scenes), t)
-                obs = self._observe(state, len(who))
+                taken = (self.rollouts[who] * steps + t + 1) * scenes
+                self._log_ends(who, ended, step.success.reshape(len(who), scenes), taken)
+                state = self._begin_next(who, state, ended)
+                obs = self._observe(state)
         last = self.network.values(who, obs)
         follow = np.concatenate([seen["value"][:, 1:], last[:, None]], axis=1)
         seen["next_value"] = np.where(seen["ended"], seen["next_value"], follow)
         self.state = update_rows(self.state, rows, state)
         return seen
 
-    def _restart(self, who: IntArray, state: State, ended: BoolArray, success: BoolArray, t: int) -> State:
-        """Log the episodes that ended, in the order of their scenes, and begin the next ones."""
-        scenes = self.config.scenes
-        numbers = []
-        for k, member in enumerate(who):
-            over = np.flatnonzero(ended[k])
-            taken = float((self.rollouts[member] * self.config.rollout + t + 1) * scenes)
-            columns = (self.total[member, over], self.length[member, over], success[k, over])
-            self.recorder.rows[member] += [
-                (total, float(length), float(won), taken, float(self.updates[member]))
-                for total, length, won in zip(*(column.tolist() for column in columns), strict=True)
-            ]
-            self.total[member, over], self.length[member, over] = 0.0, 0
-            numbers.append(self.episode[member] + np.arange(over.size))
-            self.episode[member] += over.size
-        seeds = np.repeat(self.seeds[who], ended.sum(axis=1))
-        return update_rows(state, np.flatnonzero(ended.ravel()), self.env.reset_batch(seeds, np.concatenate(numbers)))
-
     def _learn(self, who: IntArray, seen: Mapping[str, AnyArray]) -> None:
-        """All epochs over the rollouts of some members, each in an order of its own."""
+        """All epochs over the rollouts of some members, each in its own order."""
         config, count = self.config, self.config.steps_per_rollout
         reward, value, after, over, ended = (
             seen[name].swapaxes(1, 2) for name in ("reward", "value", "next_value", "terminated", "ended")
@@ -269,10 +233,6 @@ class GeneralPPO:
             self.recorder.stats[m].append(tuple(float(x) for x in totals[k, :-1] / max(totals[k, -1], 1.0)))
 
     # ------------------------------------------------------------------ results and checkpoints
-
-    def log(self, m: int = 0, episodes: int | None = None) -> EpisodeLog:
-        """The log of a member, of at most ``episodes`` episodes; ``stats`` has one entry per rollout."""
-        return self.recorder.log(m, episodes)
 
     def values(self, obs: AnyArray, m: int = 0) -> AnyArray:
         """V for flat observations."""
@@ -307,20 +267,12 @@ class GeneralPPO:
 
         return play(self.env, policy, episodes, seed, limit, watch)
 
-    _KEPT = ("updates", "epochs", "rollouts", "episode", "total", "length")
-
     def arrays(self) -> dict[str, AnyArray]:
         """Everything needed to resume, as plain arrays; the moment is between two rollouts."""
-        out: dict[str, AnyArray] = {f"state/{name}": np.array(array) for name, array in self.state.items()}
-        out |= {f"network/{name}": array for name, array in self.network.arrays().items()}
-        return out | {name: getattr(self, name).copy() for name in self._KEPT} | self.recorder.arrays()
+        return super().arrays() | {f"network/{name}": array for name, array in self.network.arrays().items()}
 
-    def restore(self, arrays: Mapping[str, AnyArray]) -> GeneralPPO:
+    def restore(self, arrays: Mapping[str, AnyArray]) -> Self:
         """Resume from the arrays of a learner of the same configuration."""
-        check_arrays(self.arrays(), arrays)
-        self.state = {name: np.array(arrays[f"state/{name}"]) for name in self.state}
+        super().restore(arrays)
         self.network.restore({name.removeprefix("network/"): a for name, a in arrays.items()})
-        for name in self._KEPT:
-            setattr(self, name, np.array(arrays[name]))
-        self.recorder.restore(arrays)
         return self

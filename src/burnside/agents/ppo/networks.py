@@ -48,7 +48,7 @@ class ActorCritics(Protocol):
         ...
 
     def epoch(self, who: IntArray, steps: kernels.Steps, order: IntArray, made: IntArray, totals: AnyArray) -> IntArray:
-        """One pass over the rollouts of members, in an order each.
+        """One pass over the rollouts of members, each in its own order.
 
         Args:
             who: the members.
@@ -77,7 +77,7 @@ class CompiledActorCritic:
     def __init__(self, config: PPOConfig, env: BatchedEnv, seeds: Sequence[int], use: Use | None = None) -> None:
         """Orthogonal weights from stream INIT of the seeds; ``use`` is what the networks do with a symmetry.
 
-        Networks may then be asked at all images of an observation, rows of which stand in blocks.
+        Networks may then evaluate all images of an observation, whose rows come in blocks.
         """
         self.use, self.seeds = use, np.array(seeds, dtype=np.int64)
         self.policy = _shared(layout(env, config), use)
@@ -178,7 +178,7 @@ def layout(env: BatchedEnv, config: PPOConfig) -> kernels.Policy:
 
 
 def _shared(policy: kernels.Policy, use: Use | None) -> kernels.Policy:
-    """A policy whose networks are asked at images, or share weights, as an arm says."""
+    """A policy whose networks evaluate images, or share weights, as an arm says."""
     if use is None:
         return policy
     nets = [(policy.actor, "observation", "action"), (policy.critic, "observation", "value")]

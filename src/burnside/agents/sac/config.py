@@ -17,7 +17,7 @@ class SACConfig(Config):
     """Hyperparameters of soft actor-critic (Haarnoja et al. 2018), with a temperature that is learned.
 
     Networks have two hidden layers of ReLUs: an actor with a mean and a deviation for every number of the action, and
-    two critics with slowly following copies. Actions are squashed by tanh and scaled to the bounds of the environment.
+    two critics with slow target copies. Actions are squashed by tanh and scaled to the bounds of the environment.
 
     >>> SACConfig().updates, SACConfig.preset("sb3").hidden
     (1, (256, 256))

@@ -1,7 +1,7 @@
 """SAC's update, compiled, float32: critics, actor, temperature and the copies that follow, on one batch.
 
-Its tests make the same update with PyTorch's autograd (``tests/agents/test_sac.py``). If networks are asked at the
-images of an observation, rows of observations come in blocks of these images, and the action is moved along for the
+Its tests make the same update with PyTorch's autograd (``tests/agents/test_sac.py``). If networks evaluate the images
+of an observation, rows of observations come in blocks of these images, and the action is moved along for the
 critics.
 """
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,10 +11,10 @@ from burnside._random import Stream, hash_u64, held_out, uniform
 from burnside._types import AnyArray, IntArray
 from burnside.agents.common.agent import Agent, Arm, member_of
 from burnside.agents.common.arms import Use, resolve
-from burnside.agents.common.checkpoint import check_arrays
 from burnside.agents.common.evaluation import play
-from burnside.agents.common.log import EpisodeLog, Recorder
-from burnside.agents.common.members import Member, check_members
+from burnside.agents.common.log import Recorder
+from burnside.agents.common.members import Member
+from burnside.agents.common.scenes import MemberScenes
 from burnside.agents.common.training import Budget
 from burnside.agents.sac import kernels
 from burnside.agents.sac.config import SACConfig
@@ -65,11 +64,14 @@ class SAC(Agent):
         super().__init__(base, GeneralSAC(config or SACConfig(), seen.env, members, seen.use), seen.form)
 
 
-class GeneralSAC:
+class GeneralSAC(MemberScenes):
     """Members with their scenes, replay and networks; a :class:`~burnside.agents.common.training.Learner`.
 
     ``use`` is what its updates do with a symmetry.
     """
+
+    NAME = "sac"
+    KEPT = ("ticks", "updates", "episode", "total", "length")
 
     def __init__(
         self, config: SACConfig, env: BatchedEnv, members: Sequence[Member | int], use: Use | None = None
@@ -77,21 +79,19 @@ class GeneralSAC:
         """Before the first step."""
         if not isinstance(env.action, Box):
             raise InvalidParameter(f"the actions of {env.name} are numbered: SAC needs vectors, use DQN or PPO")
-        self.members = [Member(each) if isinstance(each, int) else each for each in members]
-        check_members(self.members)
-        self.config, self.env, self.use, self.width = config, env, use, env.action.width
+        super().__init__(config, env, members, config.scenes, use)
+        self.width = env.action.width
         low, high = (
             np.broadcast_to(np.asarray(b, dtype=np.float32), self.width) for b in (env.action.low, env.action.high)
         )
         if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
-            raise InvalidParameter(f"the actions of {env.name} have no finite bounds, to which SAC could scale its own")
+            raise InvalidParameter(f"the actions of {env.name} have no finite bounds, which SAC needs")
         self._middle, self._half = (low + high) / 2, (high - low) / 2
         self.nets = _networks(env.obs_dim, self.width, config, use)
         self._works = mlp_kernels.scratch(self.nets.actor), mlp_kernels.scratch(self.nets.one, self.nets.two)
         self._grads = tuple(np.zeros(net.end, dtype=np.float32) for net in (self.nets.actor, self.nets.two))
         self.weights = [_initial(member.seed, self.nets, config) for member in self.members]
-        count, scenes = len(self.members), config.scenes
-        shape = (count, config.capacity)
+        shape = (len(self.members), config.capacity)
         self.replay: dict[str, AnyArray] = {
             "obs": np.zeros((*shape, env.obs_dim), dtype=np.float32),
             "action": np.zeros((*shape, self.width), dtype=np.float32),
@@ -99,23 +99,8 @@ class GeneralSAC:
             "after": np.zeros((*shape, env.obs_dim), dtype=np.float32),
             "terminated": np.zeros(shape, dtype=np.bool_),
         }
-        self.ticks, self.updates = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-        self.episode = np.full(count, scenes, dtype=np.int64)  # the next one to begin
-        self.total, self.length = np.zeros((count, scenes)), np.zeros((count, scenes), dtype=np.int64)
-        seeds = np.repeat(np.array([member.seed for member in self.members], dtype=np.int64), scenes)
-        self.state: State = env.reset_batch(seeds, np.tile(np.arange(scenes), count))
+        self.ticks = np.zeros(len(self.members), dtype=np.int64)
         self.recorder = Recorder(self.members, stats=STATS)
-
-    @property
-    def identity(self) -> str:
-        """What a checkpoint must agree on before it may be resumed."""
-        found = {"sac": self.config.to_json(), "env": self.env.name, "members": [m.name for m in self.members]}
-        return json.dumps(found if self.use is None else found | {"symmetry": self.use.symmetry.name})
-
-    @property
-    def episodes(self) -> IntArray:
-        """Finished episodes of every member."""
-        return self.recorder.episodes
 
     @property
     def steps(self) -> IntArray:
@@ -144,12 +129,12 @@ class GeneralSAC:
     def _tick(self, who: IntArray, stats: AnyArray) -> None:
         """One step of every scene of some members, and their updates."""
         config, scenes = self.config, self.config.scenes
-        rows = (who[:, None] * scenes + np.arange(scenes)).ravel()
+        rows = self._rows(who)
         state: State = select(self.state, rows)
-        obs = check_observations(self.env.observe_batch(state), self.env.obs_dim).reshape(who.size, scenes, -1)
+        obs = self._observe(state)
         action = np.stack([self._draw(int(m), obs[k]) for k, m in enumerate(who)])
         step = self.env.step_batch(state, self._scaled(action.reshape(rows.size, -1)))
-        after = check_observations(self.env.observe_batch(step.state), self.env.obs_dim).reshape(obs.shape)
+        after = self._observe(step.state)
         reward = np.asarray(step.reward, dtype=np.float64).reshape(who.size, scenes)
         terminated = step.terminated.reshape(who.size, scenes)
         ended = terminated | step.truncated.reshape(who.size, scenes)
@@ -163,7 +148,8 @@ class GeneralSAC:
         self.ticks[who] += 1
         state = step.state
         if ended.any():
-            state = self._restart(who, state, ended, step.success.reshape(who.size, scenes))
+            self._log_ends(who, ended, step.success.reshape(who.size, scenes), self.steps[who])
+            state = self._begin_next(who, state, ended)
         self.state = update_rows(self.state, rows, state)
         for m in who:
             if self.ticks[m] * scenes >= max(config.begin, config.batch):
@@ -205,26 +191,7 @@ class GeneralSAC:
         args = (self.weights[m], self._grads, self.nets, self._works, batch, rules, seed, int(self.updates[m]), stats)
         kernels.update(*args)
 
-    def _restart(self, who: IntArray, state: State, ended: AnyArray, success: AnyArray) -> State:
-        """Log the episodes that ended and begin the next ones."""
-        numbers = []
-        for k, m in enumerate(who):
-            over = np.flatnonzero(ended[k])
-            for i in over:
-                taken, made = float(self.steps[m]), float(self.updates[m])
-                noted = (float(self.total[m, i]), float(self.length[m, i]), float(success[k, i]), taken, made)
-                self.recorder.rows[m].append(noted)
-            self.total[m, over], self.length[m, over] = 0.0, 0
-            numbers.append(self.episode[m] + np.arange(over.size))
-            self.episode[m] += over.size
-        seeds = np.repeat(np.array([self.members[m].seed for m in who], dtype=np.int64), ended.sum(axis=1))
-        return update_rows(state, np.flatnonzero(ended.ravel()), self.env.reset_batch(seeds, np.concatenate(numbers)))
-
     # ------------------------------------------------------------------ results and checkpoints
-
-    def log(self, m: int = 0, episodes: int | None = None) -> EpisodeLog:
-        """The log of a member; ``stats`` has one entry per advance."""
-        return self.recorder.log(m, episodes)
 
     def act(self, obs: AnyArray, m: int = 0) -> AnyArray:
         """The middle of the policy for flat observations."""
@@ -250,30 +217,23 @@ class GeneralSAC:
 
         return play(self.env, policy, episodes, seed)
 
-    _KEPT = ("ticks", "updates", "episode", "total", "length")
-
     def arrays(self) -> dict[str, AnyArray]:
         """Everything needed to resume; of the replay what has been written."""
-        out = {f"state/{name}": np.array(array) for name, array in self.state.items()}
         filled = int(min(self.steps.max(initial=0), self.config.capacity))
-        out |= {f"replay/{name}": column[:, :filled] for name, column in self.replay.items()}
+        out = super().arrays() | {f"replay/{name}": column[:, :filled] for name, column in self.replay.items()}
         for m, weights in enumerate(self.weights):
             out |= {f"weights/{m}/{name}": array for name, array in weights._asdict().items()}
-        return out | {name: getattr(self, name).copy() for name in self._KEPT} | self.recorder.arrays()
+        return out
 
-    def restore(self, arrays: Mapping[str, AnyArray]) -> GeneralSAC:
+    def restore(self, arrays: Mapping[str, AnyArray]) -> Self:
         """Resume from the arrays of a learner of the same configuration."""
-        check_arrays({k: v for k, v in self.arrays().items() if not k.startswith("replay/")}, arrays)
-        self.state = {name: np.array(arrays[f"state/{name}"]) for name in self.state}
+        super().restore(arrays)
         for name, column in self.replay.items():
             kept = arrays[f"replay/{name}"]
             column[:, : kept.shape[1]] = kept
         for m, weights in enumerate(self.weights):
             for name, array in weights._asdict().items():
                 array[...] = arrays[f"weights/{m}/{name}"]
-        for name in self._KEPT:
-            setattr(self, name, np.array(arrays[name]))
-        self.recorder.restore(arrays)
         return self
 
 

@@ -216,7 +216,7 @@ def _augmented(
         raise UnknownName("mode of augmentation", str(mode), MODES)
     kind = "rollout" if algorithm == "PPO" else "replay"
     if settings.get(f"{kind}_buffer_class") is not None:
-        raise InvalidParameter(f"the arm 'augment' has its own {kind} buffer: leave {kind}_buffer_class away")
+        raise InvalidParameter(f"the arm 'augment' has its own {kind} buffer: leave {kind}_buffer_class out")
     options = {
         "symmetry": symmetry,
         "mode": mode,
@@ -253,7 +253,7 @@ def _symmetric_policy(
             f"use_sde draws noise from hidden units, which the arm {arm!r} does not keep equivariant: leave it off"
         )
     if settings.get("policy") not in (None, "MlpPolicy", "CnnPolicy", "MultiInputPolicy"):
-        raise InvalidParameter(f"the arm {arm!r} makes the policy itself: leave policy away, and give policy_kwargs")
+        raise InvalidParameter(f"the arm {arm!r} makes the policy itself: omit policy, and give policy_kwargs")
     settings.pop("policy", None)
     space = vector.observation_space
     plan = Plan(

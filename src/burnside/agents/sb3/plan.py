@@ -52,7 +52,7 @@ class Plan:
         return action_on(self.symmetry.on("observation"), self.observation_space)
 
     def on_outputs(self) -> TensorAction:
-        """On what a network says of actions: means, logits, Q-values."""
+        """On the outputs of a network for actions: means, logits, Q-values."""
         return VectorAction(self.output_maps)
 
     def on_sizes(self) -> TensorAction:
@@ -63,7 +63,7 @@ class Plan:
 
     @cached_property
     def output_maps(self) -> list[Map]:
-        """On what a network says of actions, element by element."""
+        """On the outputs of a network for actions, element by element."""
         return flat_maps(self.symmetry.on("action"), self.action_space, logits=True)
 
     @property

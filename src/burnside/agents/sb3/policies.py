@@ -3,7 +3,7 @@
 Each class is the library's own with other modules inside, put there when the networks are built; saving, loading and
 training are unchanged.
 
-- *averaging*: the features of all images go through the library's own networks, and the heads average what these say;
+- *averaging*: the features of all images go through the library's own networks, and the heads average their outputs;
 - *equivariant*, *relaxed*: the networks are made of the layers of :mod:`burnside.nn.commutant`;
 - *mirror-loss*: the networks are unchanged, and a loss pulls ``g⁻¹·π(g·x)`` to ``π(x)`` in every update.
 """
@@ -81,10 +81,10 @@ class _TwoNetworks(torch.nn.Module):
 
 
 class _WithLoss(torch.autograd.Function):
-    """Hands a tensor on as it is, and adds the gradient of a loss to whatever is differentiated through it.
+    """Returns a tensor unchanged, and adds the gradient of a loss to whatever is differentiated through it.
 
-    The training loops of Stable-Baselines3 compute their loss themselves; this is how another one joins it, with weight
-    1 whatever weights are in that loop.
+    The training loops of Stable-Baselines3 compute their loss themselves; this adds another one, with weight 1 whatever
+    weights are in that loop.
     """
 
     @staticmethod

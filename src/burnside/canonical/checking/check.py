@@ -289,7 +289,7 @@ class _Check:
     # ------------------------------------------------------------------ the spaces, before any step
 
     def _spaces(self) -> list[EnvCounterexample]:
-        """Images of actions and observations of the spaces. An action with an image that is no action refutes."""
+        """Images of actions and observations of the spaces. An action whose image is not an action refutes."""
         outside = 0
         found: list[EnvCounterexample] = []
         actions = [*self.actions.special[:_EXAMPLES], *(self.actions.random() for _ in range(_EXAMPLES // 4))]

@@ -44,7 +44,7 @@ class _Comparison:
         self.bench, self.stratum, self.clocks = bench, stratum, clocks
         self.missed: list[tuple[Place, Outcome]] = []
         self.solid = 0  # violations that no rounding explained, after many tries
-        self.sure = False  # a violation was found, and it was no accident
+        self.sure = False  # a violation was found, and it was not an accident
         self.failures: list[tuple[Place, tuple[Any, Any], BurnsideError]] = []
 
     def run(self) -> bool:

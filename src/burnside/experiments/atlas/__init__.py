@@ -2,7 +2,7 @@
 
 ``config`` lists the tasks and the presets; ``tasks`` makes their environments and symmetries; ``run`` trains one cell
 (an environment, an arm or a control, a few seeds); ``analysis`` turns finished cells into ratios. ``burnside measure``
-runs the same cells for an environment of the user's.
+runs the same cells for a user's environment.
 
 It may import what ``burnside.experiments`` may.
 """

@@ -136,7 +136,7 @@ _ALL = (*USUAL, "augment-random", "equivariant", "mirror-loss", "relaxed")
 #: For groups over whose elements a network cannot be averaged: rigid motions move points.
 _FORMS = ("baseline", "canonical", "augment")
 
-# What a pilot showed: one seed of the baseline. Budgets are about twice what it needed.
+# Comments give what a pilot with one seed of the baseline showed. Budgets are about twice what it needed.
 TASKS: tuple[Task, ...] = (
     # 500 after 10 000 to 20 000 steps
     Task("CartPole-v1", "classic control", "ppo", 40_000, 22.0, 500.0, every=512, arms=_ALL, cost=4),

@@ -1,4 +1,4 @@
-"""The learners of a cell behind one small interface: go on to a number of steps, and be evaluated."""
+"""The learners of a cell behind one small interface: train up to a number of steps, and evaluate."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Measured(Protocol):
     """What a cell needs of a learner."""
 
     def advance_to(self, steps: int) -> None:
-        """Go on until so many environment steps have been made."""
+        """Train until this many environment steps have been made in all."""
         ...
 
     @property
@@ -93,7 +93,7 @@ class Condition:
             self.arm = "feature"
 
     def symmetry_of(self, seed: int) -> FlatSymmetry | None:
-        """The symmetry of a seed: a placebo is drawn anew for every one, so that no single one decides."""
+        """The symmetry of a seed: every seed gets its own placebo, so that no single one decides."""
         if self.control != "placebo" or self.flat is None:
             return self.flat
         found, verdict = refuted_placebo(self.make, self.flat, seed)
@@ -145,7 +145,7 @@ class _Ours:
             self.learner = GeneralSAC(SACConfig.from_json(changed), prepared.env, [member], prepared.use)
 
     def advance_to(self, steps: int) -> None:
-        """Go on until so many environment steps have been made."""
+        """Train until this many environment steps have been made in all."""
         self.learner.advance(Budget(steps=steps))
 
     @property
@@ -174,10 +174,10 @@ class _Ours:
 
 
 class _Theirs:
-    """A learner of the user's: ``function(env, arm, symmetry, seed, **settings)`` with ``learn`` and ``evaluate``.
+    """A user's learner: ``function(env, arm, symmetry, seed, **settings)`` with ``learn`` and ``evaluate``.
 
-    ``learn(steps)`` goes on to so many steps in all, ``evaluate(episodes)`` gives the mean return. It is not written to
-    checkpoints: a killed cell begins again.
+    ``learn(steps)`` trains up to that many steps in all, ``evaluate(episodes)`` gives the mean return. It is not
+    written to checkpoints: a killed cell starts over.
     """
 
     def __init__(self, function: Callable[..., Any], where: Condition, seed: int, settings: Mapping[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """Running it: a cell is an environment, a learner, an arm or a control, and a few seeds; resumable to the same bits.
 
 Learners are evaluated greedily at fixed numbers of steps, on held-out episodes that are the same for all. A run ends
-when its highest threshold has been sustained, since nothing that comes later changes when that was.
+when its highest threshold has been sustained, since later episodes cannot change that time.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def cells_of(task: Task, experiment: str = EXPERIMENT) -> list[Cell]:
 
 @dataclass(frozen=True)
 class Measurement:
-    """A job: some tasks. ``burnside measure`` makes one of its own."""
+    """A job: some tasks. ``burnside measure`` makes its own."""
 
     tasks: tuple[Task, ...] = ()
     experiment: str = EXPERIMENT
@@ -162,7 +162,7 @@ def run_cell(cell: Cell, context: Context) -> dict[str, Any]:
 
 
 class Unkept(Context):
-    """The context of a cell whose learners cannot be put into a checkpoint: when it is stopped it begins again."""
+    """The context of a cell whose learners cannot be put into a checkpoint: after a stop it starts over."""
 
     def __init__(self, inner: Context) -> None:
         self.__dict__.update(inner.__dict__)
@@ -172,7 +172,7 @@ class Unkept(Context):
         self._cut(0)
 
     def checkpoint(self, arrays: Mapping[str, Any], **meta: Any) -> None:
-        """Nothing is kept; raises ``Stopped`` if a stop was asked for."""
+        """Nothing is kept; raises ``Stopped`` if a stop was requested."""
         self._last = time.monotonic()
         if self._stop():
             raise Stopped

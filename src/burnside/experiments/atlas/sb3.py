@@ -1,6 +1,6 @@
 """Learners of Stable-Baselines3 in a cell, with the same arms and controls.
 
-Their state is not written to checkpoints: a cell that was killed begins again, and gives the same numbers, since a run
+Their state is not written to checkpoints: a cell that was killed starts over, and gives the same numbers, since a run
 is a function of its seed.
 """
 
@@ -104,7 +104,7 @@ class SB3Learner:
         return _Features(env, flat) if arm == "feature" else env
 
     def advance_to(self, steps: int) -> None:
-        """Go on until so many environment steps have been made."""
+        """Train until this many environment steps have been made in all."""
         left = steps - self.made
         if left > 0:
             self.model.learn(left, reset_num_timesteps=False, progress_bar=False)

@@ -1,4 +1,4 @@
-"""Environments and symmetries of the study, and those a user names: from plain words to objects."""
+"""Environments and symmetries of the study, and those a user names: from names to objects."""
 
 from __future__ import annotations
 

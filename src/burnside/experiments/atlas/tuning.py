@@ -1,7 +1,7 @@
 """Equal tuning: the same search with the same budget for the baseline, every arm and every control.
 
-Settings are drawn once, and every condition tries all of them on seeds that the measurement does not use. What has the
-largest mean score over all evaluations wins.
+Settings are drawn once, and every condition tries all of them on seeds that the measurement does not use. The setting
+with the largest mean score over all evaluations wins.
 """
 
 from __future__ import annotations

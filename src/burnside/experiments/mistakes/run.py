@@ -55,7 +55,7 @@ class Mistakes:
         ]
 
     def run_cell(self, cell: Cell, context: Context) -> Mapping[str, Any]:
-        """One run: short enough to be begun anew if it is stopped."""
+        """One run: short enough to start over if it is stopped."""
         setting, (seed,) = Setting(**cell.config["setting"]), cell.seeds
         worlds, predicted = _prepared(json.dumps(asdict(setting)))
         stream = SIDES.index(cell.config["side"])
@@ -125,7 +125,7 @@ def run_of(row: Mapping[str, Any], gaps: Mapping[str, AnyArray]) -> Run:
 
 
 class RunArchive:
-    """Finished runs of ``burnside measure`` in a folder: each is a cell, found again by settings, seed and stream."""
+    """Finished runs of ``burnside measure`` in a folder: each is a cell, identified by settings, seed and stream."""
 
     def __init__(self, folder: str | Path, settings: Mapping[str, Any]) -> None:
         self.folder = Path(folder)
@@ -146,7 +146,7 @@ class RunArchive:
             return None
 
     def save(self, run: Run) -> None:
-        """Keep a finished run; one that could not be used is put aside."""
+        """Keep a finished run; one that could not be used is set aside."""
         cell = self._cell(run.seed, run.stream)
         cell.make()
         for note in cell.prepare():

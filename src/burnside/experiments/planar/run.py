@@ -34,7 +34,7 @@ __all__ = ["EXPERIMENT", "Planar"]
 EXPERIMENT = "planar"
 #: Scenes of demonstrations come from seeds that no learner and no test uses.
 DEMONSTRATIONS = 1 << 40
-#: Rollouts of PPO between looks at the clock.
+#: Rollouts of PPO between checks of the clock.
 _PPO_CHUNK = 10
 _RECENT = 10_000
 
@@ -194,7 +194,7 @@ def _ppo(cell: Cell, context: Context) -> dict[str, Any]:
 def _arrived(rows: Sequence[tuple[float, ...]], budget: int) -> bool:
     """Whether a member has finished: enough successes among its last episodes, or out of budget.
 
-    Later episodes do not change when it arrived, so further training would be a waste. This is checked after every
+    Later episodes do not change when it arrived, so further training would be wasted. This is checked after every
     rollout, and no rollout ends more than ``_RECENT`` episodes.
     """
     if len(rows) >= budget:

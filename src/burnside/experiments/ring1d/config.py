@@ -30,7 +30,7 @@ RULES: dict[str, Rule] = {
 }
 
 
-#: What DQN is changed in, one thing at a time, to tell instability from a need of samples: fields of ``DQNConfig``.
+#: Changes of DQN, one thing at a time, to tell instability from a need for samples: fields of ``DQNConfig``.
 #: ``paper`` is App. C's. There the target network is copied every ten episodes, that is every 1 600 steps where the
 #: baseline fails at N = 40 and about every 250 where it succeeds; ``target-steps`` copies it every 1 000 steps.
 VARIANTS: dict[str, Mapping[str, Any]] = {

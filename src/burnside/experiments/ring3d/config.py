@@ -20,7 +20,7 @@ ALGORITHMS = ("dqn", "ppo")
 class Setting:
     """A row of the table: who learns, how it uses the symmetry, and through which encoder.
 
-    ``pool`` is the paper's encoder. It averages over all cells and so forgets where the goal is, but for what zero
+    ``pool`` is the paper's encoder. It averages over all cells and so forgets where the goal is, except for what zero
     padding lets through: a handicap of the baseline that has nothing to do with samples. ``flatten`` keeps places.
     """
 

@@ -187,7 +187,7 @@ def _history(learners: Sequence[RingLearner], budget: int) -> dict[str, AnyArray
 def _row(
     learner: RingLearner, m: int, spec: RingSpec, budget: int, boards: int, checks: Sequence[Sequence[float]]
 ) -> dict[str, Any]:
-    """The final policy of a member, and the mean of its last evaluations: greedy play swings from one to the next."""
+    """The final policy of a member, and the mean of its last evaluations: greedy play varies between them."""
     log = learner.log(m, budget)
     row: dict[str, Any] = {
         "seed": learner.members[m].seed,

@@ -1,7 +1,7 @@
 """Robot manipulation (Fig. 5): stack-three and nut assembly on MuJoCo, imitation and fine-tuning, by frame.
 
 A cell is one run of the pipeline: imitation of scripted demonstrations by flow matching, a test on 50 held-out scenes,
-and where it is asked for PPO over the denoising chain with tests along the way. Arms are the frames ``world``, ``base``
+and, if requested, PPO over the denoising chain with tests along the way. Arms are the frames ``world``, ``base``
 (a constant change of coordinates, so a control that must behave like ``world``) and ``gripper``. ``symmetry`` measures
 how far the simulator is from having the symmetry at all.
 

@@ -77,7 +77,7 @@ class Recipe:
         features: what the state holds, ``poses`` or ``relations``.
         scales: of observations and actions: ``range`` (of the data, so another one in every frame) or ``metric``.
         substeps: physics steps in a control step.
-        pool: demonstrations are drawn by the seed from the first so many of the file, the same for all arms; 0: the
+        pool: the seed draws demonstrations from this many at the beginning of the file, the same for all arms; 0: the
             first ``demos`` for every seed.
         test_from: the seed of the first scene of a test.
         mishaps: probability per step of the demonstrations that something goes wrong and the expert recovers.
@@ -189,8 +189,8 @@ _SMALL = FlowConfig(**_CHUNK, **_NOISE, layers=2, width=64, value_width=32)
 _STATE = FlowConfig(**_CHUNK, **_NOISE, layers=3, width=512)
 _TINY_CLOUD = FlowConfig.preset("tiny", act_dim=10, **_NOISE)
 _CLOUD = FlowConfig.preset("laptop", points=64, cloud_steps=1, **_NOISE)
-# A rollout is as long as an episode (50 decisions of 8 steps): failures last to the limit, so shorter ones would be by
-# turns all beginnings and all dead ends.
+# A rollout is as long as an episode (50 decisions of 8 steps): failures last to the limit, so shorter ones would
+# alternate between all beginnings and all dead ends.
 _AGENT = FlowPPOConfig(
     scenes=16,
     rollout=50,
@@ -316,7 +316,7 @@ def recipe(
 ) -> Recipe:
     """The recipe of a preset.
 
-    With the features ``relations`` all arms see and are told the same, in the same units: one observation, metric
+    With the features ``relations`` all arms get the same information, in the same units: one observation, metric
     scales, physics of 5 ms, demonstrations drawn by the seed. With ``poses`` it is what the first study ran.
 
     >>> found = recipe("study", "nut-assembly", "gripper", demos=50)

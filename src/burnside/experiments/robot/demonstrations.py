@@ -58,7 +58,7 @@ def find_demonstrations(recipe: Recipe, path: str | Path | None = None, scene: A
     again = f"'burnside demos {recipe.task} --count {count} --noise {recipe.noise}{more} --out {target} --force'"
     if len(found) < (recipe.demos if given else count):
         raise InvalidParameter(
-            f"{target} holds {len(found)} demonstrations and {count} are asked for: make more with {again}, or ask for "
+            f"{target} holds {len(found)} demonstrations and {count} are needed: make more with {again}, or use "
             f"fewer with --demonstrations"
         )
     made, wanted = (
@@ -74,7 +74,7 @@ def find_demonstrations(recipe: Recipe, path: str | Path | None = None, scene: A
 
 
 def drawn(recipe: Recipe, file: DemonstrationFile, seed: int) -> list[int]:
-    """Which demonstrations of a file a seed learns from: the first ones, or so many of the pool, in a random order.
+    """Which demonstrations of a file a seed learns from: the first ones, or as many from the pool, in a random order.
 
     Those of fewer demonstrations are among those of more.
     """

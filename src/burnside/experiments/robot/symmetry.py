@@ -36,7 +36,7 @@ class Motion:
     """A rigid motion of the scene.
 
     Attributes:
-        name: for people.
+        name: for display.
         matrix: 4×4.
     """
 

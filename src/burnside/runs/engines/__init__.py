@@ -1,8 +1,8 @@
 """Engines: ways to run many cells, behind one small protocol; all of them run ``work.run_one`` somewhere.
 
-What lives here: ``base`` (the protocol, and patience with processes that die), ``local`` (processes of this machine, or
-this process), ``ray`` (a Ray cluster), ``slurm`` (Slurm through submitit). An engine keeps no state of its own that
-matters: results, checkpoints and locks are in the folder of the sweep, which all machines must see.
+What lives here: ``base`` (the protocol, and retries for processes that die), ``local`` (processes of this machine, or
+this process), ``ray`` (a Ray cluster), ``slurm`` (Slurm through submitit). An engine keeps no important state of its
+own: results, checkpoints and locks are in the folder of the sweep, which all machines must see.
 """
 
 from __future__ import annotations

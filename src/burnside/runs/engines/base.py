@@ -18,12 +18,12 @@ from burnside.runs.work import Outcome, Task, tidy
 
 __all__ = ["Cluster", "Engine", "Patience", "Report", "StopFile", "Tick", "drive", "environment"]
 
-#: Called with a cell that starts (None) or has come to an outcome.
+#: Called with a cell that starts (None) or that has an outcome.
 Report = Callable[[Cell, Outcome | None], None]
 #: Called several times a second while an engine waits; True asks it to stop.
 Tick = Callable[[], bool]
 
-#: How long cells are given to write a checkpoint after a stop was asked for, in seconds.
+#: Seconds that cells get to write a checkpoint after a stop was requested.
 GRACE = 60.0
 
 
@@ -36,9 +36,9 @@ class Engine(Protocol):
 
 
 class Patience:
-    """A cell whose process died is run again, but not endlessly: three deaths without a new checkpoint end it.
+    """A cell whose process died is retried, but not forever: three deaths without a new checkpoint end it.
 
-    Progress resets the count, so that a machine that kills now and then cannot make a long cell fail.
+    Progress resets the count, so that occasional kills cannot make a long cell fail.
     """
 
     def __init__(self, limit: int = 3) -> None:
@@ -67,7 +67,7 @@ class Patience:
 
 
 class StopFile:
-    """Word to stop that reaches other machines: a file in the folder of the sweep, looked for once a second."""
+    """A request to stop that reaches other machines: a file in the folder of the sweep, checked once a second."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -82,7 +82,7 @@ class StopFile:
         return self._found
 
     def __getstate__(self) -> dict[str, Any]:
-        # when this machine looked means nothing by the clock of another one, which would wait for days
+        # times of this machine mean nothing on the clock of another one, which might wait for days
         return {"path": self.path, "_looked": -math.inf, "_found": self._found}
 
     def set(self) -> None:
@@ -97,7 +97,7 @@ class StopFile:
 
 @contextlib.contextmanager
 def environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set variables of this process for the moment in which children are started."""
+    """Set variables of this process while children are started."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
@@ -129,7 +129,7 @@ class Cluster(Protocol):
 def drive(cluster: Cluster, workers: int, task: Task, cells: Sequence[Cell], report: Report, tick: Tick) -> None:
     """Run cells on a cluster, at most ``workers`` at a time, or until ``tick()`` is true.
 
-    A cell whose process died is sent again as :class:`Patience` has it. After a stop, cells get ``GRACE`` seconds.
+    A cell whose process died is submitted again as :class:`Patience` says. After a stop, cells get ``GRACE`` seconds.
     """
     waiting, patience = deque(cells), Patience()
     running: list[tuple[Any, Cell]] = []
@@ -159,6 +159,6 @@ def drive(cluster: Cluster, workers: int, task: Task, cells: Sequence[Cell], rep
                 else:
                     waiting.appendleft(cell)
     finally:
-        for job, _ in running:  # the grace is over, or something went wrong here: nothing is left unattended
+        for job, _ in running:  # the grace period is over, or something went wrong here: leave no job running
             cluster.cancel(job)
         stop.clear()

@@ -1,6 +1,6 @@
-"""Processes of this machine: each runs one cell at a time, and the death of one costs nothing but time.
+"""Processes of this machine: each runs one cell at a time, and if one dies, only time is lost.
 
-Not ``ProcessPoolExecutor``: it gives up all its work when one process is killed. Each worker has a pipe of its own, and
+Not ``ProcessPoolExecutor``: it abandons all its work when one process is killed. Each worker has a pipe of its own, and
 nothing is shared (a process killed while it holds a shared lock would stop all others). If the sweep itself is killed,
 the pipes close, and the workers write a checkpoint and end.
 """
@@ -93,7 +93,7 @@ class LocalEngine:
         report: Report,
         stopping: bool,
     ) -> None:
-        """Take the outcome of a worker, or deal with its death."""
+        """Handle the outcome of a worker, or its death."""
         cell = worker.cell
         outcome, dead = worker.outcome()
         if dead is not None or (outcome is not None and outcome.status == "stopped"):
@@ -127,7 +127,7 @@ class _Worker:
         theirs.close()
 
     def start(self, cell: Cell) -> None:
-        """Give it a cell; if it died in between, that is noticed later."""
+        """Give it a cell; if it died in the meantime, that is noticed later."""
         self.cell = cell
         with contextlib.suppress(OSError):
             self.pipe.send(cell)

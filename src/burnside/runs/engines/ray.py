@@ -56,7 +56,7 @@ class RayEngine:
         own = dict(self.options.get("runtime_env") or {})
         own["env_vars"] = {**task.environment(), **own.get("env_vars", {})}
         gpus = self.options.get("num_gpus", 1 if task.device == "cuda" else 0)
-        # Ray's own retries are off: a cell is tried again by the same rule as everywhere, from its checkpoint.
+        # Ray's own retries are off: a cell is retried from its checkpoint, by the same rule as with other engines.
         options = {"num_cpus": task.threads, "num_gpus": gpus, "max_retries": 0, "runtime_env": own}
         return ray.remote(**options)(_run_cell)
 

@@ -82,7 +82,7 @@ class _Jobs:
 
 
 class SlurmCell:
-    """What submitit runs; called to checkpoint, it says: the same again, since the state is in our own files."""
+    """What submitit runs; asked to checkpoint, it returns the same job, since the state is in our own files."""
 
     def __init__(self, task: Task, cell: Cell, stop: StopFile) -> None:
         self.task, self.cell, self.stop = task, cell, stop
@@ -105,7 +105,7 @@ def _outcome(job: Any) -> tuple[Outcome | None, str]:
     try:
         found: Outcome = job.result()
         return found, ""
-    except submitit.core.utils.FailedJobError as error:  # an exception outside run_one: the job's module, as a rule
+    except submitit.core.utils.FailedJobError as error:  # an exception outside run_one: usually in the job's module
         return Outcome("failed", f"submitit: {str(error).strip().splitlines()[-1]}"), ""
     except submitit.core.utils.UncompletedJobError as error:
         return None, str(error).strip().partition("\n")[0]
