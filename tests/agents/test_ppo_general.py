@@ -359,6 +359,7 @@ def test_probe_action_that_depends_on_the_observation() -> None:
 
 
 @pytest.mark.probe
+@pytest.mark.slow
 def test_it_learns_to_push_in_the_frame_of_the_robot() -> None:
     """Planar push at full spread: above 90 % after 4 000 episodes (300 000 steps), and in world frame not yet."""
     spec = PlanarSpec("push", spread=(1.0, math.pi))

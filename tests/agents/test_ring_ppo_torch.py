@@ -276,6 +276,7 @@ def test_evaluation_is_on_held_out_boards_and_repeatable() -> None:
 
 
 @pytest.mark.probe
+@pytest.mark.slow
 def test_it_learns_the_small_ring() -> None:
     """N = 5 in one dimension: the training return comes within 10 % of the optimum, greedy play even closer."""
     config = RingPPOConfig.preset("ring1d", learning_rate=2e-3, entropy=0.01)
@@ -289,6 +290,7 @@ def test_it_learns_the_small_ring() -> None:
 
 
 @pytest.mark.probe
+@pytest.mark.slow
 def test_discounting_reaches_back_one_step() -> None:
     """Without mines the only reward is the goal: values of a solved ring approach γ^(steps − 1) · E."""
     config = RingPPOConfig.preset("ring1d", learning_rate=3e-3, entropy=0.001, gamma=0.5, grad_clip=20.0)

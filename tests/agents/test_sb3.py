@@ -352,6 +352,7 @@ def test_normalized_observations_and_wrapped_vectors_are_refused() -> None:
 
 
 @pytest.mark.probe
+@pytest.mark.slow
 def test_averaging_learns_cartpole() -> None:
     settings = {"n_steps": 256, "batch_size": 64, "n_epochs": 8, "learning_rate": 1e-3}
     model = make_sb3("PPO", "CartPole-v1", "averaging", seed=0, **settings).learn(4_096)

@@ -487,6 +487,7 @@ class Wobble(Line):
         return bool(abs(self.state[0]) > 1.5)
 
 
+@pytest.mark.slow
 def test_true_symmetries_are_rarely_refuted() -> None:
     """At a confidence of 0.8, at most a fifth of the checks may refute: of 15 hardly more than 7."""
     refuted = sum(

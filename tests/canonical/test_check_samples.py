@@ -107,6 +107,7 @@ class Teleport(gym.Env):
         return self.s, 0.0, False, self.t > 20, {}
 
 
+@pytest.mark.slow
 def test_many_rare_outcomes_are_not_pooled_away() -> None:
     """Even and odd cells: a distance of one half in total variation, but hardly any in the order of the labels."""
     odd, even = (EnvSymmetry([k], lambda g, x: x ^ g, lambda g, a: a) for k in (1, 2))

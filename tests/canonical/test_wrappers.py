@@ -479,6 +479,7 @@ def test_the_check_leaves_the_environment_alone_and_is_remembered(monkeypatch: p
     assert len(calls) == 2
 
 
+@pytest.mark.slow
 def test_what_cannot_be_decided_gives_a_warning() -> None:
     pendulum = EnvSymmetry(
         [-1],

@@ -231,6 +231,7 @@ def start(where: Path, argv: Sequence[str]) -> subprocess.Popen[bytes]:
     )
 
 
+@pytest.mark.slow
 def test_killed_and_stopped_runs_end_in_the_same_report(tmp_path: Path) -> None:
     quiet, disturbed = tmp_path / "quiet", tmp_path / "disturbed"
     quiet.mkdir()

@@ -67,12 +67,13 @@ def assert_same(folder: Path, undisturbed: Path) -> None:
     assert not leftovers
 
 
-def test_workers_killed_at_twenty_random_moments(tmp_path: Path, undisturbed: Path) -> None:
+@pytest.mark.parametrize("moments", [6, pytest.param(20, marks=pytest.mark.slow)])
+def test_workers_killed_at_random_moments(tmp_path: Path, undisturbed: Path, moments: int) -> None:
     dice, kills = random.Random(1), 0
     deaths: dict[tuple[Path, ...], int] = {}
     folder = tmp_path / "runs"
     process = start(folder, "--pause", "0.01")
-    while kills < 20 and (workers := wait_for_worker(folder, process)):
+    while kills < moments and (workers := wait_for_worker(folder, process)):
         time.sleep(dice.uniform(0, 0.2))
         worker = dice.choice(workers)
         with contextlib.suppress(ProcessLookupError):
@@ -86,7 +87,7 @@ def test_workers_killed_at_twenty_random_moments(tmp_path: Path, undisturbed: Pa
             kills += 1
         time.sleep(0.05)
     assert outcome(process) == {"done": 4, "skipped": 0, "left": 0}
-    assert kills == 20
+    assert kills == moments
     assert_same(folder, undisturbed)
 
 
@@ -108,7 +109,7 @@ def test_what_a_sweep_killed_with_a_result_just_written_left_is_cleared_up(tmp_p
     assert_same(folder, undisturbed)
 
 
-@pytest.mark.parametrize("rounds", [4, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [2, pytest.param(20, marks=pytest.mark.slow)])
 def test_the_sweep_itself_killed_again_and_again(tmp_path: Path, undisturbed: Path, rounds: int) -> None:
     dice = random.Random(2)
     folder = tmp_path / "runs"

@@ -82,6 +82,7 @@ def cluster() -> Iterator[Any]:
         ray.shutdown()
 
 
+@pytest.mark.slow
 def test_ray_with_killed_workers(tmp_path: Path, undisturbed: dict[str, bytes], cluster: Any) -> None:
     job = ToyJob(STEPS, pause=0.004)
     outcome, killed = killing(tmp_path, lambda: sweep(job, "laptop", tmp_path, engine="ray", progress="none"), kills=2)

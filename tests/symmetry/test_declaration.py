@@ -149,6 +149,7 @@ def test_walker_is_symmetric_since_version_5() -> None:
     assert check_symmetry(env, wrong, samples=60, tol=1e-6).verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_reacher_turns_as_a_whole() -> None:
     """O(2): its arm and target turned about the shoulder, or seen in a mirror."""
     needs_mujoco()
@@ -168,6 +169,7 @@ def test_reacher_turns_as_a_whole() -> None:
     assert check_symmetry(env, reacher, samples=60, tol=1e-6, max_failure_rate=0.1).ok
 
 
+@pytest.mark.slow
 def test_the_legs_of_ant_go_round() -> None:
     """A quarter turn about the vertical: leg i takes the place of leg i + 1, and the body's axes turn along."""
     needs_mujoco()

@@ -53,6 +53,7 @@ def test_cartpole_is_found(capsys):
     assert content["tried"]["transitions"] == 3000
 
 
+@pytest.mark.slow
 def test_mountain_car_has_none(capsys):
     assert main(["discover", "MountainCar-v0", "--steps", "3000", "--samples", "100"]) == 0
     said = capsys.readouterr().out
@@ -60,6 +61,7 @@ def test_mountain_car_has_none(capsys):
     assert "3000 transitions" in said
 
 
+@pytest.mark.slow
 def test_the_reacher_has_turns_and_a_mirror():
     pytest.importorskip("mujoco")
     (entry,) = discovered(gymnasium.make("Reacher-v5")).found
@@ -86,12 +88,14 @@ def test_dynamics_can_have_more_symmetry_than_the_reward():
     assert [(e.group, e.only_dynamics) for e in found.refuted] == [("D4", True)]
 
 
+@pytest.mark.slow
 def test_almost_symmetric_is_not_symmetric():
     found = discovered(SquareAlmost())
     assert found.found == ()
     assert any(entry.generators == (("1,0,3,2", "1,0"),) for entry in found.refuted)
 
 
+@pytest.mark.slow
 def test_what_holds_nearly_says_so():
     pytest.importorskip("mujoco")
     (entry,) = discovered(gymnasium.make("InvertedDoublePendulum-v5")).found
