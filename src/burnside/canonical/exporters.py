@@ -230,7 +230,8 @@ def _observation_code(symmetry: EnvSymmetry, space: Any) -> str:
 
 def _is_transposed(space: Any) -> bool:
     """Whether Stable-Baselines3 brings the channels of these pictures to the front, before it stores them."""
-    shape, dtype = getattr(space, "shape", ()), getattr(space, "dtype", None)
+    shape: tuple[int, ...] = getattr(space, "shape", None) or ()
+    dtype = getattr(space, "dtype", None)
     if len(shape) != 3 or dtype != np.uint8 or shape[-1] not in (1, 3, 4) or shape[-1] != min(shape):
         return False
     return bool((space.low == 0).all() and (space.high == 255).all())

@@ -137,12 +137,12 @@ class _Finder:
         """Where observations are sums of numbers of the state: the state that is seen as the image, solved for."""
         varies = np.ptp(self.vectors, axis=0) > 0
         inputs = np.concatenate([self.vectors * varies, np.ones((len(self.vectors), 1))], axis=1)
-        weights = np.linalg.lstsq(inputs[::2], self.rows[::2], rcond=1e-10)[0]
+        weights: FloatArray = np.asarray(np.linalg.lstsq(inputs[::2], self.rows[::2], rcond=1e-10)[0])
         size = 1 + np.abs(self.rows).max(axis=0)
         if not (np.abs(inputs @ weights - self.rows) <= self._slack() * size).all():
             return None
         near = np.abs(weights - np.rint(weights)) < 1e-5
-        weights = np.where(near, np.rint(weights), weights)  # most are numbers of the state themselves
+        weights[near] = np.rint(weights[near])  # most are numbers of the state themselves
         W, c = weights[:-1].T, weights[-1]
         hidden: BoolArray = ~W.any(axis=0)
         kept = np.flatnonzero(~hidden)
