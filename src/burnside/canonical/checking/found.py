@@ -144,7 +144,7 @@ class _Finder:
         near = np.abs(weights - np.rint(weights)) < 1e-5
         weights[near] = np.rint(weights[near])  # most are numbers of the state themselves
         W, c = weights[:-1].T, weights[-1]
-        hidden: BoolArray = ~W.any(axis=0)
+        hidden: BoolArray = np.abs(W).max(axis=0) == 0
         kept = np.flatnonzero(~hidden)
         if not kept.size or np.linalg.matrix_rank(W[:, kept], tol=1e-6) < kept.size:
             return None
