@@ -1,6 +1,7 @@
 """Environments made to fool the check, in both directions: false ones that look true, true ones that look false."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium as gym
@@ -424,13 +425,14 @@ class Corridor(gym.Env):
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
-        self._x, self.t = 20, 0
-        return self._x, {}
+        self.hidden = SimpleNamespace(x=20, t=0)  # not among the attributes that are numbers
+        return self.hidden.x, {}
 
     def step(self, action):
-        self._x, self.t = int(np.clip(self._x + 2 * action - 1, 0, 40)), self.t + 1
-        won = self._x == 40 or (self.both and self._x == 0)
-        return self._x, float(won), won, self.t >= 40, {}
+        inside = self.hidden
+        inside.x, inside.t = int(np.clip(inside.x + 2 * action - 1, 0, 40)), inside.t + 1
+        won = inside.x == 40 or (self.both and inside.x == 0)
+        return inside.x, float(won), won, inside.t >= 40, {}
 
 
 def test_habits_lead_where_chance_does_not() -> None:

@@ -3,6 +3,7 @@
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import gymnasium as gym
 import numpy as np
@@ -96,8 +97,7 @@ def test_dictionaries_are_matched_by_key() -> None:
         act_on_state=lambda g, s: ((s[0] + g) % 7, (s[1] + g) % 7),
     )
     assert check_symmetry(Two(), settable, **FEW).ok
-    verdict = check_symmetry(Two(), TURN, **FEW)
-    assert verdict.ok and verdict.method == "visited pairs"
+    assert check_symmetry(Two(), TURN, **FEW).ok
 
 
 class Ring(gym.Env):
@@ -110,8 +110,17 @@ class Ring(gym.Env):
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
+        self.hidden = SimpleNamespace()  # not among the attributes that are numbers
         self._p, self.t = int(self.np_random.integers(6)), 0
         return self._p, {}
+
+    @property
+    def _p(self):
+        return self.hidden.p
+
+    @_p.setter
+    def _p(self, value):
+        self.hidden.p = value
 
     @property
     def s(self):

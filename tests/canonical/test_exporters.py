@@ -13,7 +13,6 @@ import pytest
 from gymnasium import spaces
 
 from burnside.canonical import check_policy, export
-from burnside.canonical.exporters import LIBRARIES
 from burnside.cli import main
 from burnside.errors import InvalidParameter, UnknownName
 from burnside.symmetry import EnvSymmetry, Image, Labels, Rotation, Shift, SignedPermutation, Trivial
@@ -233,10 +232,11 @@ def test_what_cannot_be_exported_is_refused_in_a_sentence() -> None:
         export(cartpole, gym.make("CartPole-v1"), "rslrl")
     with pytest.raises(InvalidParameter, match="continuous actions only"):
         export(cartpole, gym.make("CartPole-v1"), "rsl_rl")
-    picture = bare(spaces.Box(0, 255, (8, 8, 3), np.uint8), spaces.Discrete(2))
-    for to in set(LIBRARIES) - {"rsl_rl"}:
-        with pytest.raises(InvalidParameter, match="picture"):
-            export(EnvSymmetry("mirror", Image("flip_lr"), "labels 1,0"), picture, to)
+    picture = bare(spaces.Box(0, 255, (8, 8, 3), np.uint8), spaces.Box(-1, 1, (1,)))
+    with pytest.raises(InvalidParameter, match="by key"):
+        export(EnvSymmetry("mirror", Image("flip_lr"), "-0"), picture, "rsl_rl")
+    with pytest.raises(InvalidParameter, match="channels"):
+        export(EnvSymmetry("mirror", Image("flip_lr", permute="1,0,2"), "-0"), picture, "cleanrl")
     body = EnvSymmetry("C4", Rotation(quaternions=(0, 1, 2, 3)), "trivial")
     with pytest.raises(InvalidParameter, match="quaternions"):
         export(body, bare(spaces.Box(-1, 1, (4,)), spaces.Discrete(2)), "cleanrl")
@@ -312,3 +312,77 @@ def test_policies_of_all_kinds() -> None:
         check_policy(lambda x: np.zeros(3), mirror, x)
     with pytest.raises(InvalidParameter, match="give the symmetry"):
         check_policy(odd)
+
+
+# ---------------------------------------------------------------------- pictures
+
+
+class Field(gym.Env):
+    """A walker and a goal, seen as a picture with its channels last."""
+
+    def __init__(self) -> None:
+        self.observation_space = spaces.Box(0, 255, (6, 6, 3), np.uint8)
+        self.action_space = spaces.Discrete(4)  # right, up, left, down
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.at, self.goal = self.np_random.integers(0, 6, (2, 2))
+        return self.seen(), {}
+
+    def seen(self) -> Any:
+        x = np.zeros((6, 6, 3), np.uint8)
+        x[(*self.at, 0)], x[(*self.goal, 1)] = 255, 200
+        return x
+
+    def step(self, action: Any) -> Any:
+        self.at = np.clip(self.at + [(0, 1), (-1, 0), (0, -1), (1, 0)][int(action)], 0, 5)
+        over = bool((self.at == self.goal).all())
+        return self.seen(), float(over), over, False, {}
+
+
+FIELD = EnvSymmetry("D4", Image(), ["labels 1,2,3,0", "labels 0,3,2,1"])
+
+
+@pytest.mark.parametrize("to", ["cleanrl", "torchrl"])
+def test_exported_pictures_move_as_declared(to: str, tmp_path: Path) -> None:
+    pytest.importorskip("torchrl")
+    code = module(export(FIELD, Field(), to), tmp_path)
+    x = RNG.integers(0, 256, (5, 6, 6, 3), dtype=np.uint8)
+    for g in FIELD.elements:
+        np.testing.assert_array_equal(code.move_observation(g, torch.tensor(x)), FIELD.act_on_observation(g, x))
+
+
+def test_exported_pictures_by_key(tmp_path: Path) -> None:
+    seen = spaces.Dict(camera=spaces.Box(0, 255, (3, 6, 6), np.uint8), speed=spaces.Box(-1, 1, (2,)))
+    mirror = EnvSymmetry("mirror", {"camera": Image("flip_lr", channels="first"), "speed": "-0,1"}, "-0")
+    code = module(export(mirror, bare(seen, spaces.Box(-1, 1, (1,))), "rsl_rl"), tmp_path)
+    x = RNG.integers(0, 256, (5, 3, 6, 6), dtype=np.uint8)
+    np.testing.assert_array_equal(code.GROUPS["camera"](1, torch.tensor(x)), x[..., ::-1])
+
+
+def test_pictures_in_a_buffer_of_stable_baselines3(tmp_path: Path) -> None:
+    """Which brings channels to the front before it stores them."""
+    sb3 = pytest.importorskip("stable_baselines3")
+    code = module(export(FIELD, Field(), "sb3"), tmp_path)
+    env = gym.wrappers.TimeLimit(Field(), 20)
+    model = sb3.DQN(
+        "MlpPolicy", env, replay_buffer_class=code.SymmetricReplayBuffer, buffer_size=200, learning_starts=20, seed=0,
+        batch_size=4,
+    )  # fmt: skip
+    model.learn(40)
+    batch = model.replay_buffer.sample(4)
+    x = batch.observations.cpu().numpy()
+    assert x.shape == (32, 3, 6, 6)
+    pictures = np.moveaxis(x, 1, -1)
+    for g in FIELD.elements:
+        np.testing.assert_array_equal(pictures[4 * g : 4 * g + 4], FIELD.act_on_observation(g, pictures[:4]))
+
+
+def test_how_equivariant_a_policy_of_pictures_is() -> None:
+    from burnside.nn import GroupAverage
+
+    network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(108, 4))
+    x = RNG.integers(0, 256, (30, 6, 6, 3), dtype=np.uint8)
+    assert not check_policy(network, FIELD, x).equivariant
+    found = check_policy(GroupAverage.of(network, FIELD, Field()), FIELD, x)
+    assert found.equivariant and found.places == 30

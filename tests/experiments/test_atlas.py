@@ -113,6 +113,9 @@ def test_the_command_refuses_bad_words(capsys):
     assert main(["measure", "CartPole-v1", "--learner", "a2c"]) == 2
     assert main(["measure", "MountainCar-v0", "--learner", "sb3:A2C"]) == 2
     assert "arm" in capsys.readouterr().err
+    for domain in ("nothing", "7"):
+        assert main(["measure", "CartPole-v1", "--learner", "ppo", "--domain", domain]) == 2
+    assert "unknown coordinate 'nothing'" in capsys.readouterr().err
 
 
 @pytest.mark.slow

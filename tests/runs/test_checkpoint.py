@@ -251,7 +251,7 @@ LAYOUTS: dict[str, tuple[Callable[[dict[str, Any], dict[str, Any]], object], str
     "there was no count of the log": (lambda a, m: m.pop("log_bytes"), "it has another layout"),
     "the count of the log is negative": (lambda a, m: m.update(log_bytes=-1), "it has another layout"),
     "the count of the log is a truth value": (lambda a, m: m.update(log_bytes=True), "it has another layout"),
-    "the log was longer": (lambda a, m: m.update(log_bytes=10**15), "a log of 1000000000000000 bytes, and there are"),
+    "the log was longer": (lambda a, m: m.update(log_bytes=10**15), "a log of 1000000000000000 bytes, which has only"),
     "the time is a word": (lambda a, m: m.update(seconds="long"), "it has another layout"),
     "there are no values": (lambda a, m: m.update(own=[1]), "it has another layout"),
 }

@@ -1,6 +1,7 @@
 """Symmetries of black boxes: the right ones are proposed and hold, wrong ones are refuted, none is an answer."""
 
 import json
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -14,8 +15,9 @@ from tests.symmetry.worlds import Disc, Round3, Square, SquareAlmost, SquareLeft
 from burnside.canonical.checking.check import check_symmetry  # noqa: E402
 from burnside.canonical.discovery.recorded import discover_data  # noqa: E402
 from burnside.canonical.discovery.search import discover_env  # noqa: E402
+from burnside.errors import InvalidParameter  # noqa: E402
 from burnside.symmetry import EnvSymmetry  # noqa: E402
-from burnside.symmetry.proposals import Transitions, collect, propose  # noqa: E402
+from burnside.symmetry.proposals import Transitions, collect, episodes_as_arrays, propose  # noqa: E402
 
 
 def proposed(name, steps=4000, **options):
@@ -164,6 +166,53 @@ def test_data_refute_what_is_wrong():
     assert mirror in [entry.generators for entry in right.found]
     wrong = discover_data(toy(6000, 1, pull=0.3), z=1000.0)
     assert mirror in [entry.generators for entry in wrong.refuted]
+
+
+def test_data_of_minari(monkeypatch, tmp_path):
+    """End to end where Minari is installed; its episodes have one observation more than actions."""
+    pytest.importorskip("minari")
+    pytest.importorskip("jax")  # with which Minari puts its buffers together
+    import minari
+
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    env = minari.DataCollector(gymnasium.make("Pendulum-v1", max_episode_steps=40))
+    env.action_space.seed(0)
+    for k in range(20):
+        env.reset(seed=k)
+        while not any(env.step(env.action_space.sample())[2:4]):
+            pass
+    env.create_dataset("pendulum/random-v0")
+    data = Transitions.from_file("minari:pendulum/random-v0")
+    assert data.observations.shape == (800, 3) and data.actions.shape == (800, 1)
+    assert np.allclose(data.observations[1:40], data.next_observations[:39])
+
+
+@dataclass
+class Episode:
+    """As Minari's EpisodeData."""
+
+    observations: object
+    actions: object
+    rewards: object
+
+
+def test_episodes_become_transitions():
+    rng = np.random.default_rng(0)
+    episodes = [Episode(rng.normal(size=(n + 1, 2)), rng.integers(0, 3, n), rng.normal(size=n)) for n in (150, 250)]
+    data = Transitions.from_arrays(episodes_as_arrays(episodes, "toy"))
+    assert data.labels == 3 and len(data.rewards) == 400
+    assert np.array_equal(data.next_observations[149], episodes[0].observations[-1])
+    assert np.array_equal(data.observations[150], episodes[1].observations[0])
+    for wrong, word in (
+        (Episode({"a": 1}, np.zeros(3), np.zeros(3)), "several parts"),
+        (Episode(np.arange(300), np.zeros(299, int), np.zeros(299)), "labels"),
+        (Episode(np.zeros((300, 2)), np.full(299, -1), np.zeros(299)), "negative"),
+        (Episode(np.full((300, 2), "a"), np.zeros(299), np.zeros(299)), "type"),
+    ):
+        with pytest.raises(InvalidParameter, match=word):
+            Transitions.from_arrays(episodes_as_arrays([wrong], "toy"))
+    with pytest.raises(InvalidParameter, match="no episodes"):
+        episodes_as_arrays([], "toy")
 
 
 @pytest.mark.parametrize("arguments", [[], ["nothing"], ["CartPole-v1", "--steps", "3"], ["--data", "missing.parquet"]])

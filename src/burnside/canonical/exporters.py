@@ -147,6 +147,41 @@ def _vector_code(name: str, maps: Sequence[Map]) -> str:
     )
 
 
+def _pictures(acting: Any) -> list[Image] | None:
+    """The maps of all elements, if they are those of pictures."""
+    if not isinstance(acting, LeafActing) or not any(isinstance(m, Image) for m in acting.maps):
+        return None
+    found = [m for m in acting.maps if isinstance(m, Image)]
+    if len(found) < len(acting.maps) or any(m.permute is not None for m in found):
+        raise InvalidParameter(
+            "channels that change places with the picture are not exported: use burnside.agents.make_sb3"
+        )
+    return found
+
+
+def _picture_code(name: str, maps: Sequence[Image], axes: tuple[int, int]) -> str:
+    """The table and the function ``move_<name>(g, x)`` for pictures."""
+    return _filled(
+        """
+        # {name}: left and right change places (1) or not (0), then quarter turns counter-clockwise; the first element
+        # changes nothing
+        {upper}_MOVES = {moves}
+
+
+        def move_{name}(g, x):
+            \"\"\"Element g applied to pictures, whose rows and columns are the axes {axes}.\"\"\"
+            flip, turns = {upper}_MOVES[g]
+            x = torch.flip(x, ({column},)) if flip else x
+            return torch.rot90(x, turns, {axes})
+        """,
+        name=name,
+        upper=name.upper(),
+        moves=str([(m.moves[1], m.moves[0]) for m in maps]),
+        axes=str(axes),
+        column=str(axes[1]),
+    )
+
+
 def _label_code(name: str, maps: Sequence[Any]) -> str:
     """The table and the function ``move_<name>(g, a)`` for labels."""
     return _filled(
@@ -176,10 +211,30 @@ def _action_code(symmetry: EnvSymmetry, space: Any, name: str = "action") -> str
     return _label_code(name, [Labels(range(int(space.n)))] * (symmetry.order or 1))
 
 
+def _moved_code(name: str, symmetry: EnvSymmetry, space: Any, acting: Any) -> str:
+    """The code that moves one array of observations: a picture or a vector."""
+    pictures = _pictures(acting)
+    if pictures is not None:
+        return _picture_code(name, pictures, pictures[0].axes)
+    return _vector_code(name, _flat(symmetry, "observation", space, acting))
+
+
 def _observation_code(symmetry: EnvSymmetry, space: Any) -> str:
+    pictures = _pictures(symmetry.on("observation"))
+    if pictures is not None:
+        return _picture_code("observation", pictures, (-2, -1) if _is_transposed(space) else pictures[0].axes)
     if _is_labels(space) and isinstance(symmetry.on("observation"), LeafActing):
         return _label_code("observation", symmetry.on("observation").maps)  # type: ignore[attr-defined]
     return _vector_code("observation", _flat(symmetry, "observation", space))
+
+
+def _is_transposed(space: Any) -> bool:
+    """Whether Stable-Baselines3 brings the channels of these pictures to the front, before it stores them."""
+    shape: tuple[int, ...] = getattr(space, "shape", None) or ()
+    dtype = getattr(space, "dtype", None)
+    if len(shape) != 3 or dtype != np.uint8 or shape[-1] not in (1, 3, 4) or shape[-1] != min(shape):
+        return False
+    return bool((space.low == 0).all() and (space.high == 255).all())
 
 
 def _rows(values: Sequence[Any]) -> str:
@@ -245,7 +300,10 @@ def mirror_loss(policy_mean, observations):
 
 
 def _cleanrl(head: str, symmetry: EnvSymmetry, seen: Any, done: Any) -> str:
-    parts = [f"import torch\n\nORDER = {symmetry.order}", _observation_code(symmetry, seen)]
+    acting = symmetry.on("observation")
+    pictures = _pictures(acting)
+    code = _observation_code(symmetry, seen) if pictures is None else _moved_code("observation", symmetry, seen, acting)
+    parts = [f"import torch\n\nORDER = {symmetry.order}", code]
     parts += [_action_code(symmetry, done), _CLEANRL]
     return _module(head, *parts, *([] if _is_labels(done) else [_MIRROR_LOSS]))
 
@@ -293,6 +351,11 @@ def _rsl_rl(head: str, symmetry: EnvSymmetry, seen: Any, done: Any) -> str:
     if _is_labels(done):
         raise InvalidParameter("rsl_rl has continuous actions only, but those of the environment are numbered: use sb3")
     codes, moves = _observations_by_key(symmetry, seen)
+    if moves is None and _pictures(symmetry.on("observation")) is not None:
+        raise InvalidParameter(
+            "rsl_rl has groups of observations: say by key which of them is the picture, as in "
+            'EnvSymmetry(…, observation={"camera": Image()})'
+        )
     if moves is None:
         group, pick = _filled(_ONE_WIDTH, width=seen.shape[0]), "GROUPS.get(name, {usual})"
         pick = pick.replace("{usual}", "move_observation if value.shape[-1] == WIDTH else None")
@@ -307,10 +370,9 @@ def _observations_by_key(symmetry: EnvSymmetry, space: Any) -> tuple[list[str], 
     """The code that moves observations, and for dictionaries the function of each key."""
     acting = symmetry.on("observation")
     if not isinstance(acting, TreeActing) or acting.sequence:
-        return [_vector_code("observation", _flat(symmetry, "observation", space))], None
+        return [_moved_code("observation", symmetry, space, acting)], None
     keys = list(acting.inside)
-    maps = [_flat(symmetry, "observation", space[key], acting.inside[key]) for key in keys]
-    codes = [_vector_code(f"observation{k}", found) for k, found in enumerate(maps)]
+    codes = [_moved_code(f"observation{k}", symmetry, space[key], acting.inside[key]) for k, key in enumerate(keys)]
     return codes, {key: f"move_observation{k}" for k, key in enumerate(keys)}
 
 

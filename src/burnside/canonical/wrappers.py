@@ -24,6 +24,7 @@ from burnside.symmetry.acting import FunctionActing, tree_stack
 from burnside.symmetry.augment import move_rows
 from burnside.symmetry.declaration import EnvSymmetry, as_symmetry
 from burnside.symmetry.given import GivenGroup
+from burnside.symmetry.groups import ContinuousGroup
 
 try:
     import gymnasium as gym
@@ -50,8 +51,8 @@ def _declared(env: Any, canonicalizer: Any, user: str, stacked: bool) -> tuple[C
         symmetry = as_symmetry(canonicalizer)
         if symmetry.canonicalizer is None:
             raise InvalidParameter(
-                f"the symmetry {symmetry.name} has no canonical form: give EnvSymmetry(…, canonicalizer=…), or use "
-                "AugmentedEnv, which needs none"
+                f"the symmetry {symmetry.name} has no canonical form: {_how_to_choose(symmetry)}, or use AugmentedEnv, "
+                "which needs none"
             )
         canonicalizer = symmetry.canonicalizer
     if not isinstance(canonicalizer, Canonicalizer):
@@ -300,6 +301,12 @@ class CanonicalVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
         x, reward, terminated, truncated, info = self.env.step(np.asarray(self._safe.undo(actions, self._g)))
         shown, info = self._show(x, info)
         return shown, reward, terminated, truncated, info
+
+
+def _how_to_choose(symmetry: EnvSymmetry) -> str:
+    if isinstance(symmetry.group, ContinuousGroup):
+        return f"for {symmetry.group} say where the view stands and looks, EnvSymmetry(…, domain=Frame(…))"
+    return "give EnvSymmetry(…, canonicalizer=…)"
 
 
 def _can_augment(symmetry: EnvSymmetry, space: gym.Space[Any]) -> None:

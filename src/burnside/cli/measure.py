@@ -41,6 +41,9 @@ class Measure(SymmetryOptions):
     """Environments: what is done with the symmetry; also augment-random, equivariant, mirror-loss, relaxed."""
     controls: str = "domain,feature,placebo"
     """Environments: controls, or none."""
+    domain: str | None = None
+    """Environments: what decides which image the arm canonical shows, a number of the observation or its name;
+    default the symmetry's own choice."""
     steps: int | None = None
     """Environments: environment steps of a run; default the study's, else 200000."""
     threshold: float | None = None

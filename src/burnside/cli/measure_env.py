@@ -15,6 +15,7 @@ from burnside.experiments.atlas.config import ARMS, CONTROLS, FRACTIONS, MAIN, P
 from burnside.experiments.atlas.run import Measurement
 from burnside.runs import sweep
 from burnside.runs.sweep import SweepOutcome
+from burnside.symmetry.frames import canonical_form
 
 if TYPE_CHECKING:
     from burnside.cli.measure import Measure
@@ -36,7 +37,7 @@ def is_deep(learner: str) -> bool:
 def measure_env(options: Measure) -> int:
     """Run the command for an environment."""
     task, reference = _task(options)
-    folder = options.runs / _folder_name(task)
+    folder = options.runs / _folder_name(task, options.domain)
     if options.tune:
         task = _tuned(options, task, folder)
     outcome = _sweep(options, Measurement((task,), "measure"), folder)
@@ -58,8 +59,9 @@ def measure_env(options: Measure) -> int:
     return 0
 
 
-def _folder_name(task: Task) -> str:
-    return re.sub(r"[^\w.-]+", "-", f"{task.env}-{task.learner}")
+def _folder_name(task: Task, domain: str | None) -> str:
+    by = f"-by-{domain}" if domain else ""
+    return re.sub(r"[^\w.-]+", "-", f"{task.env}-{task.learner}{by}")
 
 
 def _task(options: Measure) -> tuple[Task, dict[str, float]]:
@@ -77,6 +79,10 @@ def _task(options: Measure) -> tuple[Task, dict[str, float]]:
     env = maker()
     symmetry: Any = options.symmetry or (known.symmetry if known else "atlas")
     declared = symmetry_for(env, options.model, symmetry)
+    if options.domain is not None:
+        symmetry = {**declared.to_dict(), "domain": _deciding(options.domain)}
+        declared = symmetry_for(env, options.model, symmetry)
+        canonical_form(declared)  # refuses what decides nothing, before anything runs
     with progress(f"playing {options.model} with random actions and with none"):
         reference = {name: float(reference_score(maker, name, 30).mean()) for name in ("random", "zero")}
     steps = options.steps or (known.steps if known and known.learner == learner else 200_000)
@@ -105,6 +111,11 @@ def _task(options: Measure) -> tuple[Task, dict[str, float]]:
         block=max(1, min(5, -(-options.seeds // 2))),
     )
     return _possible(task, env, declared), reference
+
+
+def _deciding(domain: str) -> Any:
+    """A number of the observation, or a name."""
+    return int(domain) if domain.isdigit() else domain
 
 
 def _scale(options: Measure, known: Task | None, env: Any, random: float) -> tuple[float | None, float | None]:

@@ -75,7 +75,7 @@ def _register_others() -> None:
 
     for task in TASKS:
         if f"dm_control/{task}-v0" not in gymnasium.registry:
-            domain, name = task.split("-")
+            domain, _, name = task.partition("-")
             gymnasium.register(
                 f"dm_control/{task}-v0",
                 entry_point="burnside.envs.others.suite:SuiteEnv",

@@ -168,7 +168,8 @@ def choose(agent: AgentArrays, q: FloatArray, v: FloatArray, policy: IntArray) -
 def _sums(agent: AgentArrays, weights: FloatArray, values: FloatArray) -> FloatArray:
     """The weighted sum of ``values`` over the successors of each pair."""
     pairs = agent.indptr.size - 1
-    return sparse.csr_matrix((weights, agent.indices, agent.indptr), shape=(pairs, values.size)) @ values
+    matrix = sparse.csr_matrix((weights, agent.indices, agent.indptr), shape=(pairs, values.size))
+    return np.asarray(matrix @ values)
 
 
 def plan_ubev(agent: AgentArrays, widths: Widths, memory: Memory, v: FloatArray, q: FloatArray) -> bool:

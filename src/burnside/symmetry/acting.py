@@ -38,6 +38,8 @@ class Acting:
 
     #: Whether acting is free of rounding.
     exact = True
+    #: Whether different numbers mean the same here (angles, quaternions), so that even the identity changes some.
+    folds = False
 
     def act(self, g: Any, x: Any) -> Any:
         """``g·x``."""
@@ -72,6 +74,7 @@ class LeafActing(Acting):
         self.maps = list(maps)
         self.order = len(self.maps)
         self.exact = all(is_exact(m) for m in self.maps)
+        self.folds = any(getattr(m, "folding", None) for m in self.maps)
         nontrivial = [m for m in self.maps if not isinstance(m, Trivial)]
         self.event_ndim = int(nontrivial[0].event_ndim or 0) if nontrivial else 1
         self._signed: tuple[AnyArray, AnyArray] | None = None
@@ -184,7 +187,7 @@ class RotationActing(Acting):
 
     def __init__(self, group: ContinuousGroup, rotation: Rotation) -> None:
         super().__init__(group)
-        self.rotation = rotation
+        self.rotation, self.folds = rotation, bool(rotation.folding)
         for seed in range(3):  # not a proof, but a wrong mirror or a pair in space is seen at once
             g, h = (group.random_element(seed, counter) for counter in (0, 1))
             x = rotation.folding(np.random.default_rng(seed).normal(size=rotation.width))
@@ -223,6 +226,7 @@ class ConcatActing(Acting):
         self.pieces = list(pieces)
         self.width = sum(width for _, width in pieces)
         self.exact = all(piece.exact for piece, _ in pieces)
+        self.folds = any(piece.folds for piece, _ in pieces)
 
     def act(self, g: Any, x: Any) -> Any:
         """``g·x``."""
@@ -251,6 +255,7 @@ class TreeActing(Acting):
         super().__init__(group)
         self.inside, self.sequence = inside, sequence
         self.exact = all(part.exact for part in inside.values())
+        self.folds = any(part.folds for part in inside.values())
 
     def _items(self, x: Any) -> list[tuple[Any, Acting, Any]]:
         if self.sequence:
@@ -291,7 +296,7 @@ class StackActing(Acting):
 
     def __init__(self, part: Acting, times: int) -> None:
         super().__init__(part.group)
-        self.part, self.times, self.exact = part, times, part.exact
+        self.part, self.times, self.exact, self.folds = part, times, part.exact, part.folds
 
     def act(self, g: Any, x: Any) -> Any:
         """``g·x``."""

@@ -9,7 +9,7 @@ within some standard errors. The guesses are generous: everything that the data 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from burnside.errors import InvalidParameter
 from burnside.symmetry.labels import Labels
 from burnside.symmetry.vectors import SignedPermutation
 
-__all__ = ["Proposal", "Transitions", "collect", "misfit", "propose", "propose_linear"]
+__all__ = ["Proposal", "Transitions", "collect", "episodes_as_arrays", "misfit", "propose", "propose_linear"]
 
 _BLOCKS = 20
 _MOST = 64  # proposals
@@ -75,7 +75,17 @@ class Transitions:
             if not present:
                 raise InvalidParameter(f"the transitions have no array {field!r}: they have {', '.join(arrays)}")
             found[field] = np.asarray(arrays[present[0]])
+        for field, array in found.items():
+            if array.dtype.kind not in "fiub":
+                raise InvalidParameter(f"{field!r} must be numbers, but they have the type {array.dtype}: flatten them")
+        if found["observations"].ndim == 1 and found["observations"].dtype.kind in "iu":
+            raise InvalidParameter(
+                "the observations are labels, one whole number each, and discovery in data needs vectors of numbers: "
+                "give the environment itself, whose table is then searched"
+            )
         labels = found["actions"].ndim == 1 and found["actions"].dtype.kind in "iu"
+        if labels and found["actions"].min(initial=0) < 0:
+            raise InvalidParameter("actions that are labels must be 0, 1, 2, …, but some are negative")
         n_labels = int(found["actions"].max()) + 1 if labels and len(found["actions"]) else 0
         actions = found["actions"] if labels else _columns(found["actions"])
         return cls(
@@ -134,19 +144,27 @@ def _from_minari(name: str) -> dict[str, AnyArray]:
         import minari  # type: ignore[import-not-found]
     except ImportError:
         raise InvalidParameter("Minari is not installed: pip install minari") from None
-    rows: dict[str, list[AnyArray]] = {"observations": [], "actions": [], "rewards": [], "next_observations": []}
     try:
         episodes = list(minari.load_dataset(name).iterate_episodes())
     except Exception as error:  # whatever Minari raises about a name or a file
         raise InvalidParameter(f"Minari cannot load {name!r}: {error}") from None
+    return episodes_as_arrays(episodes, name)
+
+
+def episodes_as_arrays(episodes: Iterable[Any], name: str) -> dict[str, AnyArray]:
+    """Transitions of episodes as Minari has them: one observation more than actions, the last one after the end."""
+    rows: dict[str, list[AnyArray]] = {"observations": [], "actions": [], "rewards": [], "next_observations": []}
     for episode in episodes:
+        for what in ("observations", "actions"):
+            if isinstance(getattr(episode, what), dict | tuple):
+                raise InvalidParameter(f"the {what} of {name!r} have several parts, but must be vectors of numbers")
         seen = np.asarray(episode.observations)
-        if seen.dtype == object or isinstance(episode.observations, dict | tuple):
-            raise InvalidParameter(f"the observations of {name!r} are not vectors of numbers")
         rows["observations"].append(seen[:-1])
         rows["next_observations"].append(seen[1:])
         rows["actions"].append(np.asarray(episode.actions))
         rows["rewards"].append(np.asarray(episode.rewards))
+    if not rows["rewards"]:
+        raise InvalidParameter(f"{name!r} has no episodes")
     return {key: np.concatenate(parts) for key, parts in rows.items()}
 
 

@@ -5,7 +5,9 @@ import warnings
 
 import pytest
 
+from burnside.canonical import check_symmetry
 from burnside.cli import main
+from burnside.envs.others.suite import TASKS
 from burnside.symmetry import EnvSymmetry
 from burnside.symmetry.lint import confirm, lint, load_source, repair, survey
 
@@ -79,6 +81,13 @@ def test_ant_has_the_symmetries_of_a_square():
     assert short == ["0", "1", "-2", "3", "-4", "-11", "12", "-9", "10", "-7", "8", "-5", "6"]
 
 
+def test_what_is_printed_is_what_the_check_takes():
+    """States of MuJoCo have parts, so a declaration that is pasted must name them."""
+    symmetry = eval(lint("InvertedDoublePendulum-v5").declaration(), {"EnvSymmetry": EnvSymmetry})
+    found = check_symmetry("InvertedDoublePendulum-v5", symmetry, samples=10, max_failure_rate=0.5, tol=1e-4)
+    assert (found.verdict, found.method) == ("holds", "deterministic"), found.counterexample
+
+
 def test_a_planar_pendulum_does_not_feel_its_inertia_across():
     source = load_source("InvertedPendulum-v5")
     answers = {a.violation.what: a.verdict for a in confirm(source.model, lint(source).maps[0])}
@@ -121,6 +130,18 @@ class TestDmControl:
         (found,) = lint(source).maps
         assert [(v.what, v.one, v.other) for v in found.violations] == [("joint range", "right_hip_y", "left_hip_y")]
         assert [answer.verdict for answer in confirm(source.model, found)] == ["confirmed"]
+
+    def test_what_nobody_can_repair_is_confirmed_if_it_is_all_that_is_left(self):
+        source = load_source("dm_control:quadruped-escape")
+        (found,) = [m for m in lint(source).maps if m.violations]
+        answers = {a.violation.what: a.verdict for a in confirm(source.model, found)}
+        assert answers == {"height field triangles": "confirmed", "site place": "cleared"}
+
+    def test_all_tasks_have_a_name_in_gymnasium(self):
+        from dm_control import suite
+
+        assert set(TASKS) == {f"{domain}-{task}" for domain, task in suite.ALL_TASKS}
+        assert "dm_control/fish-swim-v0" in gymnasium.registry
 
     def test_both_ways_of_naming(self):
         assert load_source("dm_control/walker-walk-v0").xml == load_source("dm_control:walker-walk").xml

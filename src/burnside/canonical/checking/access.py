@@ -11,7 +11,8 @@ import numpy as np
 
 from burnside.canonical.base import numbers, precision, standard, structure
 from burnside.canonical.guard import theirs
-from burnside.errors import InvalidParameter, MissingExtra
+from burnside.errors import BurnsideError, InvalidParameter, MissingExtra
+from burnside.symmetry.acting import RotationActing
 from burnside.symmetry.declaration import EnvSymmetry
 from burnside.symmetry.states import state_adapter
 
@@ -23,6 +24,8 @@ __all__ = [
     "StateAccess",
     "alike",
     "copied",
+    "folded_env",
+    "folding_of",
     "map_floats",
     "open_env",
     "plain_action",
@@ -101,7 +104,27 @@ def open_env(env_or_factory: Any) -> Any:
 # ---------------------------------------------------------------------- the state
 
 
-def state_access(env: Any, symmetry: EnvSymmetry) -> tuple[StateAccess | None, str]:
+def folding_of(symmetry: EnvSymmetry) -> Callable[[Any], Any] | None:
+    """What brings observations that mean the same (angles, quaternions) to the same numbers; None if there are none."""
+    acting = symmetry.on("observation")
+    if not acting.folds:
+        return None
+    if isinstance(acting, RotationActing):
+        return lambda x: acting.rotation.folding(np.array(x))
+    identity = symmetry.group.identity
+    return lambda x: symmetry.act_on_observation(identity, x)
+
+
+def folded_env(env: Any, fold: Callable[[Any], Any]) -> Any:
+    """The environment as every wrapper shows it: with angles in their range, and one sign for each quaternion."""
+    from gymnasium.wrappers import TransformObservation
+
+    return TransformObservation(env, fold, env.observation_space)
+
+
+def state_access(
+    env: Any, symmetry: EnvSymmetry, fold: Callable[[Any], Any] | None = None
+) -> tuple[StateAccess | None, str]:
     """What the symmetry supplies, else what is known of toy-text (``s``) and classic-control (``state``) environments.
 
     None, with the reason, if the state cannot be set, or if nothing says how the group acts on it.
@@ -130,12 +153,19 @@ def state_access(env: Any, symmetry: EnvSymmetry) -> tuple[StateAccess | None, s
                 f"its state cannot be set ({type(error).__name__}): give the symmetry get_state, set_state and "
                 "act_on_state"
             )
-    observed = _is_observation(env, get)
+    observed = _is_observation(env, get if fold is None else lambda one: _folded(fold, get(one)))
     if act_on_state is not None:
         return StateAccess(get, put, act_on_state, observed, given), ""
     if not observed:
         return None, "its observation is not its state: give the symmetry act_on_state, how the group acts on states"
     return StateAccess(get, put, symmetry.act_on_observation, True, given), ""
+
+
+def _folded(fold: Callable[[Any], Any], state: Any) -> Any:
+    try:
+        return fold(state)
+    except BurnsideError:  # it is no observation
+        return state
 
 
 def _is_observation(env: Any, get: Callable[[Any], Any]) -> bool:

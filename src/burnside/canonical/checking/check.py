@@ -16,7 +16,16 @@ from typing import Any
 import numpy as np
 
 from burnside.canonical.base import Canonicalizer
-from burnside.canonical.checking.access import Pair, Prober, StateAccess, open_env, plain_action, state_access
+from burnside.canonical.checking.access import (
+    Pair,
+    Prober,
+    StateAccess,
+    folded_env,
+    folding_of,
+    open_env,
+    plain_action,
+    state_access,
+)
 from burnside.canonical.checking.bench import Bench, Options, Unreproduced
 from burnside.canonical.checking.canonicity import check_form, check_group
 from burnside.canonical.checking.episodes import mirrored_truncation
@@ -126,8 +135,14 @@ def check_symmetry(
     options = Options(samples, confidence, max_failure_rate, tol, draws)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # what an environment says about states that were set does not matter here
-        check = _Check(env, claimed, options, places, policy, states, names, np.random.default_rng(seed), progress)
-        return check.run(claimed.canonicalizer if canonicalizer is None else canonicalizer)
+        form = claimed.canonicalizer if canonicalizer is None else canonicalizer
+        for lifted in (True, False):
+            rng = np.random.default_rng(seed)
+            check = _Check(env, claimed, options, places, policy, states, names, rng, progress, lifted)
+            verdict = check.run(form)
+            if not (check.guessed and verdict.verdict == REFUTED):
+                break  # a guess of how states move can show that the symmetry holds, not that it does not
+        return verdict
 
 
 def _validate(
@@ -169,12 +184,17 @@ class _Check:
         names: Sequence[str] | None,
         rng: np.random.Generator,
         progress: Callable[[int, int], None] | None,
+        lifted: bool,
     ) -> None:
+        fold, unfolded = folding_of(symmetry), env
+        env = env if fold is None else folded_env(env, fold)
         self.env, self.claimed, self.options = env, symmetry, options
         self.plain = guarded(symmetry)
         self.where, self.policy, self.states = places, policy, states
         self.rng = rng
         self.notes: list[str] = []
+        if fold is not None:
+            self.notes.append("angles are compared up to full turns, and quaternions up to their sign")
         self.advice: list[str] = []
         self.texts: dict[str, str] = {}
         self.strata: list[Stratum] = []
@@ -185,7 +205,10 @@ class _Check:
         self.rate: float | None = None
         self._told = progress
         self._done, self._all = 0, options.samples
-        self.access, self.reason = state_access(env, self.plain)
+        self.access, self.reason = state_access(env, self.plain, fold)
+        self.guessed = False
+        if self.access is None and lifted:
+            self._find_state(unfolded, fold)
         self.actions = Actions(env.action_space, rng)
         self.coverage = Coverage()
         self.sources: Sources | None = None
@@ -205,6 +228,15 @@ class _Check:
         self.trusted = all(
             inside(env.observation_space, x) for v in self.visits for x in (v.pair.observation, v.outcome.observation)
         )
+
+    def _find_state(self, env: Any, fold: Callable[[Any], Any] | None) -> None:
+        """The state that the environment seems to have, if what is seen says how the group acts on it."""
+        from burnside.canonical.checking.found import find_lift
+
+        found = find_lift(env, self.plain, self.claimed.group, fold)
+        if found is not None:
+            self.access, self.guessed = found.access, found.guessed
+            self.notes.append("nothing says how states are moved, so they were moved such that what is seen moves")
 
     def _ruler(self) -> Ruler:
         before = [v.pair.observation for v in self.visits]

@@ -82,6 +82,15 @@ class FlatEnv(gym.Wrapper[Any, Any, Any, Any]):
         values = [np.asarray(v).ravel() for v in _values(self.env.observation_space, observation)]
         return np.concatenate(values, dtype=self.observation_space.dtype, casting="unsafe")
 
+    def exact(self, observation: Any) -> FloatArray:
+        """The same in double precision, whatever the type of the space."""
+        values = [np.asarray(v, dtype=np.float64).ravel() for v in _values(self.env.observation_space, observation)]
+        return np.concatenate(values)
+
+    def shaped(self, vector: FloatArray) -> Any:
+        """A vector as an observation, in double precision where it is not made of whole numbers."""
+        return _shaped(self.env.observation_space, iter(np.asarray(vector, dtype=np.float64)))
+
     def original_action(self, action: Any) -> Any:
         """The action in the environment's own space."""
         if isinstance(self._actions, spaces.MultiDiscrete | spaces.MultiBinary):
@@ -135,6 +144,20 @@ def _values(space: Any, x: Any) -> Iterator[Any]:
             yield from _values(part, value)
     elif isinstance(space, spaces.Discrete | spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
         yield x
+
+
+def _shaped(space: Any, numbers: Iterator[Any]) -> Any:
+    if isinstance(space, spaces.Dict):
+        return {name: _shaped(part, numbers) for name, part in space.spaces.items()}
+    if isinstance(space, spaces.Tuple):
+        return tuple(_shaped(part, numbers) for part in space.spaces)
+    if isinstance(space, spaces.Discrete):
+        return int(np.rint(next(numbers)))
+    if not isinstance(space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
+        raise InvalidParameter(f"{space} is not made of numbers")
+    found = np.array([next(numbers) for _ in range(int(np.prod(space.shape)))]).reshape(space.shape)
+    assert space.dtype is not None
+    return found if space.dtype.kind == "f" else np.rint(found).astype(space.dtype)
 
 
 def _names(key: str, shape: tuple[int, ...]) -> list[str]:

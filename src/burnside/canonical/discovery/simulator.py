@@ -238,6 +238,8 @@ def _changing(env: Any, seed: int) -> list[str]:
 def _numeric(attributes: dict[str, Any]) -> dict[str, Any]:
     found = {}
     for name, value in attributes.items():
+        if name.startswith("_np_random"):  # Gymnasium's seed, which no step looks at
+            continue
         simple = isinstance(value, int | float | np.number | np.ndarray) or (
             isinstance(value, tuple | list)
             and len(value) <= _LARGEST

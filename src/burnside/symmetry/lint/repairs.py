@@ -85,13 +85,22 @@ def confirm(model: Any, found: ModelMap, *, states: int = 64, seed: int = 0) -> 
 
     All others are repaired in a copy of the model; then steps are compared with their images. What remains when all are
     repaired is the noise against which each is judged. If contacts make that noise, everything that does not concern
-    contacts is judged without them. Contacts that differ though the shapes do not are added to the list.
+    contacts is judged without them, and a shape where nothing else touches but what is fixed. What no program can
+    repair is judged by what remains when all else is repaired. Contacts that differ though the shapes do not are added.
     """
     if found.order != 2:
         raise InvalidParameter(f"violations are confirmed for maps of order 2, this one has order {found.order}")
     starts = sample_starts(model, states, seed)
     clean = _without(model, found.violations)
     noise = mirror_steps(clean, found.states, starts).error
+    left = [v for v in found.violations if v.fix is None and v.effect != "sensing"]
+    if left and noise <= _NOISE:  # all that can be repaired is, and nothing differs: the rest has no effect
+        others = [v for v in found.violations if v not in left]
+        decided = {id(v): _confirmed(model, found, v, starts, noise) for v in others}
+        return [decided.get(id(v)) or Confirmation(v, "cleared", noise) for v in found.violations]
+    if len(left) == 1 and noise > 1e3 * _NOISE:  # nothing but this one is left to make the difference
+        decided = {id(v): _confirmed(model, found, v, starts, noise) for v in found.violations if v is not left[0]}
+        return [decided.get(id(v)) or Confirmation(v, "confirmed", noise) for v in found.violations]
     answers = [_confirmed(model, found, violation, starts, noise) for violation in found.violations]
     if noise > _NOISE and all(v.fix is not None for v in found.violations if v.effect != "sensing"):
         rest = unexplained(Rest(model), found, clean, starts, noise)
@@ -110,13 +119,33 @@ def _confirmed(model: Any, found: ModelMap, one: Violation, starts: list[Start],
         return Confirmation(one, "confirmed", error)
     if noise < _NOISE:
         return Confirmation(one, "cleared", error)
+    clean = _without(model, found.violations)
+    if one.what.startswith("geom") and _alone_in_contact(alone, one) and _alone_in_contact(clean, one):
+        still, seen = (mirror_steps(m, found.states, starts) for m in (clean, alone))
+        if seen.error > 10 * still.error + 1e-12:
+            return Confirmation(one, "confirmed", seen.error)
+        if still.error < _NOISE and seen.touching:
+            return Confirmation(one, "cleared", seen.error)
+        return Confirmation(one, "not separated", None)
     if one.what.startswith(("geom", "plane", "possible contact", "contact", "friction", "solver", "noslip", "mesh")):
         return Confirmation(one, "not separated", None)
-    clean = _without(model, found.violations)
     for without_contacts in (alone, clean):
         without_contacts.opt.disableflags |= int(mujoco_module().mjtDisableBit.mjDSBL_CONTACT)
     noise, error = (mirror_steps(m, found.states, starts).error for m in (clean, alone))
     return Confirmation(one, "confirmed" if error > 10 * noise + 1e-12 else "cleared", error)
+
+
+def _alone_in_contact(model: Any, one: Violation) -> bool:
+    """Leave contacts to the geoms of a violation and to what is fixed in the world; False if they are not known."""
+    mujoco = mujoco_module()
+    ids = [mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_GEOM, name) for name in (one.one, one.other) if name]
+    if not ids or min(ids) < 0:
+        return False
+    off = np.asarray(model.geom_bodyid) != 0
+    off[ids] = False
+    model.geom_contype[off] = 0
+    model.geom_conaffinity[off] = 0
+    return True
 
 
 def _without(model: Any, violations: Iterable[Violation]) -> Any:

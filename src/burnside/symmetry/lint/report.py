@@ -301,7 +301,7 @@ def declaration_text(report: LintReport) -> str:
         "observation": [m.observation for m in chosen],
         "action": [m.states.ctrl for m in chosen],
     }
-    state = [f"{m.states.qpos},{_later(m.states.qvel, m.states.qpos.width or 0)}" for m in chosen]
+    state = ", ".join(f'{{"qpos": "{m.states.qpos}", "qvel": "{m.states.qvel}"}}' for m in chosen)
     lines = ["EnvSymmetry(", f'    "{group}",  # {", ".join(m.motion for m in chosen)}']
     for what, found in parts.items():
         if any(part is None for part in found):
@@ -310,7 +310,7 @@ def declaration_text(report: LintReport) -> str:
             lines.append(f'    {what}="trivial",')
         else:
             lines.append(f"    {what}={_spelled([str(part) for part in found])},")
-    lines.append(f"    state={_spelled(state)},  # qpos, then qvel")
+    lines.append(f"    state={state if len(chosen) == 1 else f'[{state}]'},")
     lines.append(f'    name="{report.model}",')
     return "\n".join([*lines, ")"])
 
@@ -328,12 +328,6 @@ def _named_group(by_name: dict[str, ModelMap], maps: list[ModelMap]) -> tuple[st
         return "V4", [y, x]
     first = maps[0]
     return ("mirror" if first.order == 2 else f"C{first.order}"), [first]
-
-
-def _later(part: Map, by: int) -> str:
-    """A signed permutation of the numbers that stand ``by`` places further on."""
-    assert isinstance(part, SignedPermutation)
-    return ",".join(f"{'-' if s < 0 else ''}{i + by}" for i, s in zip(part.index, part.signs, strict=True))
 
 
 def _spelled(maps: list[str]) -> str:
