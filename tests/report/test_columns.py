@@ -51,6 +51,8 @@ def test_a_row_of_the_atlas_names_its_control() -> None:
     (section,) = readable("atlas", [row, {**row, "control": "", "order": None, "verdict": "a saving by symmetry"}])
     assert section.rows[0][2:7] == ["canonical (control: placebo)", "2", "4 of 5", "1 200", "0.61 (0.50–0.75)"]
     assert section.rows[1][2:4] == ["canonical", "infinite"] and section.rows[1][-1] == "a saving by symmetry"
+    (section,) = readable("atlas", [{**row, "arm": "baseline", "control": "", "order": None}, row])
+    assert section.rows[0][2:4] == ["baseline", "–"], "it uses no group"
 
 
 def test_other_experiments_keep_their_columns_without_curves() -> None:

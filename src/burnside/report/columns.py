@@ -290,12 +290,19 @@ def _mistakes(rows: Sequence[Row]) -> list[Section]:
     return _section("mistakes of a tabular learner, with and without the symmetry", columns, rows)
 
 
+def _order(row: Row) -> str:
+    """Of the group that an arm uses; the baseline uses none."""
+    if row["arm"] == "baseline":
+        return "–"
+    return "infinite" if row.get("order") is None else spaced(row["order"])
+
+
 def _atlas(rows: Sequence[Row]) -> list[Section]:
     columns: dict[str, Cell] = {
         "environment": _text("env", "variant"),
         "learner": _text("learner"),
         "arm": lambda row: f"{row['arm']} (control: {row['control']})" if row["control"] else str(row["arm"]),
-        "group order": lambda row: "infinite" if row.get("order") is None else spaced(row["order"]),
+        "group order": _order,
         "reached": _solved,
         "steps, median": _count("steps"),
         "baseline takes × as many": _times("ratio", "low", "high", "bound"),
