@@ -211,7 +211,7 @@ BAD = {
     "demos stack-three --count -1": "count must be at least 1",
     "reproduce --preset nope": "invalid choice",
     "reproduce --only theory,nope": "unknown part of the report 'nope'",
-    "reproduce --only theory --preset smoke --out file": "cannot write file/index.html",
+    "reproduce --only theory --preset smoke --out file": "cannot write file/",
     "reproduce --workers -1": "workers must be 0 or more",
     "reproduce --threads 0": "threads 1 or more",
     "reproduce --option x": "KEY=VALUE",

@@ -80,10 +80,10 @@ def test_a_missing_extra_is_named_with_its_command(
 def test_a_missing_extra_that_is_needed_is_an_error(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, quick: None
 ) -> None:
-    without(monkeypatch, "polars")
+    without(monkeypatch, "safetensors")
     assert run(capsys, "doctor")[0] == 0
     code, out, _ = run(capsys, "doctor", "--need", "envs", "learn")
-    assert code == 1 and "broken: learn" in out and "polars not installed" in out
+    assert code == 1 and "broken: learn" in out and "safetensors not installed" in out
     code, _, err = run(capsys, "doctor", "--need", "lern")
     assert code == 2 and "lern" in err and "learn" in err
 
