@@ -38,7 +38,8 @@ def test_it_is_readable(capsys: pytest.CaptureFixture[str], quick: None) -> None
     assert code == 0 and "everything that is needed works" in out and "\x1b[" not in out
 
 
-def test_all_is_well_here(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_is_well_here(capsys: pytest.CaptureFixture[str], quick: None) -> None:
+    """That the extras can be imported was found when they were installed: make does not go on without it."""
     code, out, _ = run(capsys, "doctor", "--json")
     found = json.loads(out)
     assert code == 0 and found["ok"] and set(found) == {"ok", "machine", "core", "extras", "numbers", "tools"}
