@@ -102,8 +102,8 @@ def test_an_installation_that_was_killed_is_started_afresh(folder: Path, target:
 def test_the_robot_environment_asks_for_a_compiler_first(folder: Path) -> None:
     calls = make(folder, ".venv-robot/.installed")[2].splitlines()
     (need,) = [k for k, line in enumerate(calls) if line.startswith("need gcc")]
-    (pip,) = [k for k, line in enumerate(calls) if line.startswith("-m pip")]
-    assert need < pip
+    newer, packages = [k for k, line in enumerate(calls) if line.startswith("-m pip install")]
+    assert need < newer < packages and "--upgrade pip" in calls[newer] and "-c constraints" in calls[packages]
 
 
 def test_make_test_runs_both_suites_and_fails_with_either(folder: Path) -> None:
