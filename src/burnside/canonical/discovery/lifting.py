@@ -15,10 +15,14 @@ from burnside.errors import BurnsideError
 from burnside.symmetry.proposals import Proposal, Transitions, propose_linear
 from burnside.symmetry.vectors import SignedPermutation
 
-__all__ = ["Lifter", "Screening", "jacobian", "scattered", "screen"]
+__all__ = ["GOOD", "Lifter", "Screen", "Screening", "jacobian", "scattered"]
 
+#: Differences of one step, relative to 1 + the number, up to which a proposal is worth a thorough check.
+GOOD = 1e-3
 _FREE = 4  # numbers of the state that are not observed and whose sign is tried both ways
 _QUICK = 40  # states of the quick look
+_STRIDE = 7  # in the walk, from one of these states to the next; without a common divisor with their number
+_ENOUGH = 8  # states at which all maps disagree that are not looked at any longer
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,9 @@ class Screening:
     def worst(self) -> float:
         """The largest of the three."""
         return max(self.dynamics, self.reward, self.ends)
+
+
+_NONE = Screening(math.inf, math.inf, 1.0)  # of maps to states or actions that are none
 
 
 class Lifter:
@@ -234,34 +241,70 @@ def jacobian(simulator: Simulator, start: Any, at: FloatArray) -> tuple[FloatArr
     return (found, o) if np.isfinite(found).all() else (None, o)
 
 
-def screen(
-    simulator: Simulator, observation: Any, action: Any, state: Any, seed: int = 0, places: int = _QUICK
-) -> Screening:
-    """One step from some states and from their images, for any maps of observations, actions and states (vectors)."""
+@dataclass(frozen=True)
+class _Step:
+    """A step that was made once, to be compared with what many maps make of it."""
+
+    state: Any
+    action: Any
+    after: FloatArray
+    reward: float
+    over: bool
+
+
+class Screen:
+    """One step from some states beside one step from their images, for any number of maps.
+
+    The states, and what follows from them, are the same for all maps, so they are walked to once. A map that is wrong
+    is mostly wrong everywhere: what disagrees at the first :data:`_ENOUGH` states is not looked at any longer. These
+    are spread over several episodes and over early and late steps.
+    """
+
+    def __init__(self, simulator: Simulator, seed: int = 0) -> None:
+        self.simulator = simulator
+        self.tried = 0  # steps from images
+        self._steps = _walked(simulator, seed)
+
+    def look(self, observation: Any, action: Any, state: Any, places: int = _QUICK) -> Screening:
+        """How maps of observations, actions and states (vectors) look at so many places."""
+        simulator, env = self.simulator, self.simulator.env
+        dynamics, rewards, ends = [], [], []
+        for step in self._steps[:places]:
+            try:
+                simulator.put(env, simulator.moved(step.state, state))
+                self.tried += 1
+                image, reward, over, _, _ = env.step(_fitting(action(step.action), step.action))
+            except Exception:  # a state or action that is none
+                return _NONE
+            wanted = np.asarray(observation(step.after))
+            dynamics.append(float(np.max(np.abs(wanted - image) / (1 + np.abs(wanted)))))
+            rewards.append(abs(step.reward - float(reward)) / (1 + abs(step.reward)))
+            ends.append(step.over != bool(over))
+            if len(dynamics) == _ENOUGH and not any(apart <= GOOD for apart in dynamics):
+                break
+        return Screening(_middle(dynamics), _middle(rewards), float(np.mean(ends))) if dynamics else _NONE
+
+
+def _walked(simulator: Simulator, seed: int) -> list[_Step]:
+    """Steps of random play, in an order in which the first few are from all over it; none if states cannot be set."""
     env = simulator.env
     env.action_space.seed(seed)
     env.reset(seed=seed)
-    dynamics, rewards, ends = [], [], []
-    for k in range(places):
+    found: list[_Step] = []
+    for k in range(_QUICK):
         s, a = simulator.get(env), env.action_space.sample()
         _, _, over, cut, _ = env.step(a)
         walked = simulator.get(env)
         try:
             simulator.put(env, s)
             after, reward, over_here, _, _ = env.step(a)
-            moved = simulator.moved(s, state)
-            simulator.put(env, moved)
-            image, image_reward, over_there, _, _ = env.step(_fitting(action(a), a))
             simulator.put(env, walked)
-        except Exception:  # a state or action that is none
-            return Screening(math.inf, math.inf, 1.0)
-        wanted = np.asarray(observation(np.asarray(after, dtype=np.float64)))
-        dynamics.append(float(np.max(np.abs(wanted - image) / (1 + np.abs(wanted)))))
-        rewards.append(abs(float(reward) - float(image_reward)) / (1 + abs(float(reward))))
-        ends.append(bool(over_here) != bool(over_there))
+        except Exception:  # a state that this environment does not take back
+            return []
+        found.append(_Step(s, a, np.array(after, dtype=np.float64), float(reward), bool(over_here)))
         if over or cut or k % 10 == 9:
             env.reset()
-    return Screening(_middle(dynamics), _middle(rewards), float(np.mean(ends)))
+    return [found[_STRIDE * k % _QUICK] for k in range(_QUICK)]
 
 
 def scattered(simulator: Simulator, count: int, seed: int = 0) -> Transitions | None:

@@ -20,7 +20,7 @@ from burnside.canonical.checking.check import check_symmetry
 from burnside.canonical.checking.verdict import EnvVerdict
 from burnside.canonical.discovery.flat import FlatEnv
 from burnside.canonical.discovery.groups import generated, points
-from burnside.canonical.discovery.lifting import Lifter, Screening, scattered, screen
+from burnside.canonical.discovery.lifting import GOOD, Lifter, Screen, Screening, scattered
 from burnside.canonical.discovery.results import Budget, Discovery, Found, components_of
 from burnside.canonical.discovery.simulator import Simulator, open_simulator, reproduces
 from burnside.canonical.discovery.turns import Turn, angle_of, find_turns, flow, turned
@@ -34,7 +34,6 @@ __all__ = ["NEARLY", "discover_env"]
 
 #: Differences up to this share of how much a number varies are those of a symmetry that holds nearly.
 NEARLY = 1e-4
-_GOOD = 1e-3  # differences of one step, relative to 1 + the number, up to which a proposal is worth a thorough check
 _ENDS = 0.1  # the share of states where only one of both ends the episode, likewise
 _WIDEST = 160  # numbers of an observation up to which any permutation is looked for
 _MOVABLE = 24  # numbers of a state up to which states are scattered
@@ -54,11 +53,11 @@ class _Candidate:
 
     @property
     def good(self) -> bool:
-        return self.look is not None and self.look.worst <= _GOOD
+        return self.look is not None and self.look.worst <= GOOD
 
     @property
     def good_dynamics(self) -> bool:
-        return self.look is not None and self.look.dynamics <= _GOOD
+        return self.look is not None and self.look.dynamics <= GOOD
 
 
 def discover_env(
@@ -132,6 +131,8 @@ class _Search:
         self.exact = self.simulator is not None and reproduces(self.simulator, self.seed)
         self.lifter = None if self.simulator is None else Lifter(self.simulator, self.seed)
         proposals = self._proposals(data)
+        if self.simulator is not None and self.exact:
+            self.screen = Screen(self.simulator, self.seed)
         candidates = [self._candidate(proposal) for proposal in proposals]
         turns = find_turns(self.simulator, self.seed) if self.simulator is not None and self.exact else []
         self._world()
@@ -219,7 +220,7 @@ class _Search:
         if not self.exact:
             return _Candidate(proposal, lifts[0] if lifts else None, None)
         if lifts:
-            looks = [(screen(simulator, proposal.observation, proposal.action, s, self.seed), s) for s in lifts]
+            looks = [(self.screen.look(proposal.observation, proposal.action, s), s) for s in lifts]
             best = min(looks, key=lambda entry: (entry[0].worst, entry[0].dynamics))
             return _Candidate(proposal, best[1], best[0])
         self.solved += 1
@@ -229,14 +230,12 @@ class _Search:
             return _Candidate(proposal, None, None, "what is seen at a state is not known without a step")
         solve = _Solver(lifter, proposal.observation)
         # A few states suffice to see that nothing is seen as the image, or that a step from there is another one.
-        first = screen(simulator, proposal.observation, proposal.action, solve, self.seed, places=3)
-        if first.dynamics > _GOOD:
+        first = self.screen.look(proposal.observation, proposal.action, solve, places=3)
+        if first.dynamics > GOOD:
             if math.isinf(first.dynamics):
                 return _Candidate(proposal, None, None, "no state was found that is seen as the image of another one")
             return _Candidate(proposal, solve, first)
-        return _Candidate(
-            proposal, solve, screen(simulator, proposal.observation, proposal.action, solve, self.seed, places=20)
-        )
+        return _Candidate(proposal, solve, self.screen.look(proposal.observation, proposal.action, solve, places=20))
 
     # ------------------------------------------------------------------ signed permutations
 
@@ -430,15 +429,13 @@ class _Search:
             self.unchecked += 1
             return
         text = (turn.text(turn.observation), turn.text(turn.action) if turn.action.size else "stays")
-        look = screen(
-            simulator,
+        look = self.screen.look(
             lambda x: turned(turn.observation, 1.0, x),
             lambda a: turned(turn.action, 1.0, a) if turn.action.any() else a,
             lambda s: flow(turn, 1.0, s),
-            self.seed,
         )
         blank = Found("SO(2)", None, (text,), "inconclusive")
-        if look.dynamics > _GOOD:
+        if look.dynamics > GOOD:
             why = (
                 f"one step from turned states differs by {look.dynamics:.3g} in the median (relative to 1 + the number)"
             )
@@ -457,7 +454,7 @@ class _Search:
             act_on_state=lambda R, s: simulator.on_parts(s, lambda v: flow(turn, angle_of(R), v)),
             **self._state_functions(),
         )
-        few = look.worst > _GOOD
+        few = look.worst > GOOD
         self._keep(self._decided(replace(blank, symmetry=symmetry), min(120, self.samples) if few else self.samples))
 
     def _state_functions(self) -> dict[str, Any]:
