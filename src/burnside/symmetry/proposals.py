@@ -440,8 +440,8 @@ def _assignments(possible: AnyArray, statistics: list[_Statistic], z: float) -> 
 
 
 def _strike_out(options: AnyArray, i: int, k: int, s: int, pairs: list[_Statistic], z: float) -> None:
-    """Given i → ±k, forbid every j → ±l whose statistics with them do not agree."""
-    j, l, t = np.nonzero(options)
+    """Given i → ±k, forbid every j → ±h whose statistics with them do not agree."""
+    j, h, t = np.nonzero(options)
     kept = np.ones(len(j), dtype=bool)
     for statistic in pairs:
         for value, variance, mine, other in (
@@ -449,9 +449,9 @@ def _strike_out(options: AnyArray, i: int, k: int, s: int, pairs: list[_Statisti
             (statistic.value.T, statistic.variance.T, statistic.second, statistic.first),
         ):
             sign = (1 - 2 * s * mine) * (1 - 2 * t * other)
-            bound = z * np.sqrt(variance[i, j] + variance[k, l])
-            kept &= np.abs(value[i, j] - sign * value[k, l]) <= bound
-    options[j, l, t] = kept
+            bound = z * np.sqrt(variance[i, j] + variance[k, h])
+            kept &= np.abs(value[i, j] - sign * value[k, h]) <= bound
+    options[j, h, t] = kept
 
 
 def _misfits(
@@ -461,7 +461,7 @@ def _misfits(
     k, s = np.array(choices).T[:, :, None]
     total = np.where(k[:, 0] == i, 0.0, 1e-3)
     if not done:
-        return total.tolist()
+        return [float(x) for x in total]
     j = np.array(list(done))
     image, t = np.array(list(done.values())).T
     for statistic in pairs:
@@ -472,7 +472,7 @@ def _misfits(
             sign = (1 - 2 * s * mine) * (1 - 2 * t * other)
             off = value[i, j] - sign * value[k, image]
             total += np.sum(off**2 / (variance[i, j] + variance[k, image]), axis=1)
-    return total.tolist()
+    return [float(x) for x in total]
 
 
 def _score(image: AnyArray, sign: AnyArray, statistics: list[_Statistic]) -> float:

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from burnside._types import FloatArray
+from burnside._types import BoolArray, FloatArray
 from burnside.canonical.discovery.simulator import Simulator
 from burnside.errors import BurnsideError
 from burnside.symmetry.proposals import Proposal, Transitions, propose_linear
 from burnside.symmetry.vectors import SignedPermutation
 
-__all__ = ["GOOD", "Lifter", "Screen", "Screening", "jacobian", "scattered"]
+__all__ = ["GOOD", "Lifter", "Screen", "Screening", "fitting", "jacobian", "scattered"]
 
 #: Differences of one step, relative to 1 + the number, up to which a proposal is worth a thorough check.
 GOOD = 1e-3
@@ -71,8 +71,11 @@ class Lifter:
             if J is not None:
                 self.points.append((J, o))
 
-    def linear(self) -> list[Proposal]:
-        """Maps that the derivatives of one step at symmetric states allow: there nothing depends on chance."""
+    def linear(self, rests: BoolArray) -> list[Proposal]:
+        """Maps that the derivatives of one step at symmetric states allow: there nothing depends on chance.
+
+        Numbers that rest are left out.
+        """
         simulator = self.simulator
         if simulator.look is None:
             return []
@@ -85,6 +88,8 @@ class Lifter:
             if made is None:
                 continue
             effect, fixed, d = made
+            kept = np.flatnonzero(~np.append(rests, np.zeros(len(effect) - d, dtype=np.bool_)))
+            effect, fixed, d = effect[np.ix_(kept, kept)], [v[kept] for v in fixed], int(d - rests.sum())
             for p in propose_linear(effect, fixed, d, bool(labels)):
                 if (key := (str(p.observation), str(p.action))) not in known:
                     known.add(key)
@@ -257,13 +262,15 @@ class Screen:
 
     The states, and what follows from them, are the same for all maps, so they are walked to once. A map that is wrong
     is mostly wrong everywhere: what disagrees at the first :data:`_ENOUGH` states is not looked at any longer. These
-    are spread over several episodes and over early and late steps.
+    are spread over several episodes and over early and late steps. Numbers that rest are not compared.
     """
 
-    def __init__(self, simulator: Simulator, seed: int = 0) -> None:
+    def __init__(self, simulator: Simulator, seed: int = 0, rests: BoolArray | None = None) -> None:
         self.simulator = simulator
         self.tried = 0  # steps from images
         self._steps = _walked(simulator, seed)
+        width = simulator.env.observation_space.shape[0]
+        self._shown = slice(None) if rests is None else np.flatnonzero(~rests[:width])
 
     def look(self, observation: Any, action: Any, state: Any, places: int = _QUICK) -> Screening:
         """How maps of observations, actions and states (vectors) look at so many places."""
@@ -273,10 +280,10 @@ class Screen:
             try:
                 simulator.put(env, simulator.moved(step.state, state))
                 self.tried += 1
-                image, reward, over, _, _ = env.step(_fitting(action(step.action), step.action))
+                image, reward, over, _, _ = env.step(fitting(action(step.action), step.action))
             except Exception:  # a state or action that is none
                 return _NONE
-            wanted = np.asarray(observation(step.after))
+            wanted, image = np.asarray(observation(step.after))[self._shown], np.asarray(image)[self._shown]
             dynamics.append(float(np.max(np.abs(wanted - image) / (1 + np.abs(wanted)))))
             rewards.append(abs(step.reward - float(reward)) / (1 + abs(step.reward)))
             ends.append(step.over != bool(over))
@@ -351,5 +358,6 @@ def _middle(values: list[float]) -> float:
     return found if math.isfinite(found) else math.inf
 
 
-def _fitting(action: Any, like: Any) -> Any:
+def fitting(action: Any, like: Any) -> Any:
+    """An action in the type of another one."""
     return np.asarray(action, dtype=like.dtype) if isinstance(like, np.ndarray) else int(action)

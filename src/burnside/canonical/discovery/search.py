@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from burnside._types import FloatArray, IntArray
+from burnside._types import BoolArray, FloatArray, IntArray
 from burnside.canonical.checking.check import check_symmetry
 from burnside.canonical.checking.verdict import EnvVerdict
 from burnside.canonical.discovery.flat import FlatEnv
 from burnside.canonical.discovery.groups import generated, points
 from burnside.canonical.discovery.lifting import GOOD, Lifter, Screen, Screening, scattered
+from burnside.canonical.discovery.resting import Completion, embedded, resting, without
 from burnside.canonical.discovery.results import Budget, Discovery, Found, components_of
 from burnside.canonical.discovery.simulator import Simulator, open_simulator, reproduces
 from burnside.canonical.discovery.turns import Turn, angle_of, find_turns, flow, turned
@@ -123,6 +124,7 @@ class _Search:
     unchecked: int = 0
     solved: int = 0
     began: float = 0.0
+    rests: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
     def run(self) -> Discovery:
         data = collect(self.env, self.steps, self.seed, self.policy)
@@ -131,9 +133,7 @@ class _Search:
         self.exact = self.simulator is not None and reproduces(self.simulator, self.seed)
         self.lifter = None if self.simulator is None else Lifter(self.simulator, self.seed)
         proposals = self._proposals(data)
-        if self.simulator is not None and self.exact:
-            self.screen = Screen(self.simulator, self.seed)
-        candidates = [self._candidate(proposal) for proposal in proposals]
+        candidates = self._candidates(proposals)
         turns = find_turns(self.simulator, self.seed) if self.simulator is not None and self.exact else []
         self._world()
         self._permutations(candidates)
@@ -156,13 +156,14 @@ class _Search:
             return boards  # cells move with the board; and pictures have too many numbers for a search
         found = boards
         scattered_data = self._scattered(data)
+        self.rests = resting(data, self.lifter if self.exact else None)
         sources = [
-            self.lifter.linear() if self.lifter is not None and self.exact else [],
-            propose(data, self.z),
-            [] if scattered_data is None else propose(scattered_data, self.z),
+            self.lifter.linear(self.rests) if self.lifter is not None and self.exact else [],
+            propose(without(data, self.rests), self.z),
+            [] if scattered_data is None else propose(without(scattered_data, self.rests), self.z),
         ]
         for source in sources:
-            for p in source:
+            for p in (embedded(small, self.rests) for small in source):
                 key = str(p.observation), str(p.action)
                 if key not in known and not self._idle(p.observation, p.action):
                     known.add(key)
@@ -209,6 +210,22 @@ class _Search:
         self._keep(self._decided(blank, self.samples, self.env.env))
 
     # ------------------------------------------------------------------ states, and the quick look
+
+    def _candidates(self, proposals: list[Proposal]) -> list[_Candidate]:
+        if self.simulator is not None and self.exact:
+            self.screen = Screen(self.simulator, self.seed, self.rests)
+        found = [self._candidate(proposal) for proposal in proposals]
+        if not self.rests.any() or self.simulator is None or not any(c.good_dynamics for c in found):
+            return found
+        completion = Completion(self.simulator, self.rests, self.seed)
+        return [self._completed(c, completion) if c.good_dynamics else c for c in found]
+
+    def _completed(self, candidate: _Candidate, completion: Completion) -> _Candidate:
+        """With numbers that mostly rest, which the search left out."""
+        assert candidate.look is not None
+        proposal, apart = completion.complete(candidate.proposal, candidate.state)
+        look = replace(candidate.look, dynamics=max(candidate.look.dynamics, apart))
+        return _Candidate(proposal, candidate.state, look)
 
     def _candidate(self, proposal: Proposal) -> _Candidate:
         simulator, lifter = self.simulator, self.lifter
