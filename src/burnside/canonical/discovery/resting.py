@@ -68,19 +68,25 @@ class Completion:
     Attributes:
         simulator: of the search.
         rests: which numbers rest.
+        values: what all numbers of the observation mostly are.
         seed: of the steps that are played.
     """
 
     simulator: Simulator
     rests: BoolArray
+    values: FloatArray
     seed: int = 0
     _steps: list[tuple[Any, Any, FloatArray]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self._rest = self.values[self.rests]
         self._gather()
 
     def complete(self, proposal: Proposal, state: Any) -> tuple[Proposal, float]:
-        """The proposal with resting numbers as they fit best, and by how much they differ in the median over steps."""
+        """The proposal with resting numbers as they fit best, and how much the worst of them differs.
+
+        That is its median over the steps in which it is felt, here or there.
+        """
         seen = self._images(proposal, state)
         if seen is None:
             return proposal, float("inf")
@@ -91,10 +97,13 @@ class Completion:
         index, all_signs = proposal.observation.index.copy(), proposal.observation.signs.astype(np.int64)
         which = np.flatnonzero(self.rests)
         index[which], all_signs[which] = which[places], signs
-        apart = np.abs(after - signs * before[:, places]) / (1 + np.abs(after))
+        wanted = signs * before[:, places]
+        apart = np.abs(after - wanted) / (1 + np.abs(after))
+        felt = (after != self._rest) | (wanted != signs * self._rest[places])
+        worst = max((float(np.median(apart[rows, j])) for j, rows in enumerate(felt.T) if rows.any()), default=0.0)
         observation = SignedPermutation(index, all_signs)
         order = int(np.lcm(observation.order(), _order(proposal.action)))
-        return replace(proposal, observation=observation, order=order), float(np.median(apart.max(axis=1)))
+        return replace(proposal, observation=observation, order=order), worst
 
     def _images(self, proposal: Proposal, state: Any) -> tuple[FloatArray, FloatArray] | None:
         """Resting numbers after the steps, and after the steps from the images; None if images cannot be set."""
@@ -122,14 +131,14 @@ class Completion:
         """
         simulator, env = self.simulator, self.simulator.env
         env.action_space.seed(self.seed + 3)
-        rest = np.asarray(env.reset(seed=self.seed + 3)[0], dtype=np.float64)[self.rests]
-        count = np.zeros(len(rest), dtype=np.int64)
+        env.reset(seed=self.seed + 3)
+        count = np.zeros(int(self.rests.sum()), dtype=np.int64)
         age = 0
         for _ in range(_PLAYED):
             state, action = simulator.get(env), env.action_space.sample()
             found, _, over, cut, _ = env.step(action)
             felt = np.asarray(found, dtype=np.float64)[self.rests]
-            active = felt != rest
+            active = felt != self._rest
             if np.isfinite(felt).all() and (count[active] < _FELT).any():
                 self._steps.append((state, action, felt))
                 count += active

@@ -51,6 +51,7 @@ class _Candidate:
     state: Callable[[FloatArray], FloatArray] | None
     look: Screening | None
     why: str = ""
+    unfit: bool = False  # numbers that mostly rest do not fit, which a check at few places may miss
 
     @property
     def good(self) -> bool:
@@ -150,6 +151,7 @@ class _Search:
         from burnside.canonical.discovery.boards import propose_boards
 
         self.varies = np.ptp(data.observations, axis=0) > 0
+        self.usual = np.median(data.observations, axis=0)
         boards = propose_boards(self.env, data)
         known = {(str(p.observation), str(p.action)) for p in boards}
         if boards or len(self.env.layout.names) > _WIDEST:
@@ -217,7 +219,7 @@ class _Search:
         found = [self._candidate(proposal) for proposal in proposals]
         if not self.rests.any() or self.simulator is None or not any(c.good_dynamics for c in found):
             return found
-        completion = Completion(self.simulator, self.rests, self.seed)
+        completion = Completion(self.simulator, self.rests, self.usual, self.seed)
         return [self._completed(c, completion) if c.good_dynamics else c for c in found]
 
     def _completed(self, candidate: _Candidate, completion: Completion) -> _Candidate:
@@ -225,7 +227,7 @@ class _Search:
         assert candidate.look is not None
         proposal, apart = completion.complete(candidate.proposal, candidate.state)
         look = replace(candidate.look, dynamics=max(candidate.look.dynamics, apart))
-        return _Candidate(proposal, candidate.state, look)
+        return _Candidate(proposal, candidate.state, look, unfit=apart > GOOD)
 
     def _candidate(self, proposal: Proposal) -> _Candidate:
         simulator, lifter = self.simulator, self.lifter
@@ -267,9 +269,12 @@ class _Search:
         if half:
             self._dynamics_only(half)
         bad.sort(key=lambda c: (c.look.dynamics if c.look else 0.0, c.proposal.score))
-        for k, candidate in enumerate(bad):
-            if k < min(2, self.checks) and isinstance(candidate.state, SignedPermutation) and not self._late():
-                self._keep(self._checked([candidate], _FEW))
+        for k, candidate in enumerate(sorted(bad, key=lambda c: c.unfit)):
+            lifted = isinstance(candidate.state, SignedPermutation) and not candidate.unfit
+            if k < min(2, self.checks) and lifted and not self._late():
+                entry = self._checked([candidate], _FEW)
+                # A few places may miss what one step has shown.
+                self._keep(self._checked([candidate], self.samples) if entry.verdict == "holds" else entry)
             else:
                 self._keep(self._by_one_step(candidate))
         for candidate in [c for c in blind if c.why]:
