@@ -272,7 +272,7 @@ class _Search:
         for k, candidate in enumerate(sorted(bad, key=lambda c: c.unfit)):
             lifted = isinstance(candidate.state, SignedPermutation) and not candidate.unfit
             if k < min(2, self.checks) and lifted and not self._late():
-                entry = self._checked([candidate], _FEW)
+                entry = self._checked([candidate], _FEW, "walk")
                 # A few places may miss what one step has shown.
                 self._keep(self._checked([candidate], self.samples) if entry.verdict == "holds" else entry)
             else:
@@ -379,7 +379,7 @@ class _Search:
 
     # ------------------------------------------------------------------ the check
 
-    def _checked(self, candidates: list[_Candidate], samples: int) -> Found:
+    def _checked(self, candidates: list[_Candidate], samples: int, places: str = "all") -> Found:
         """The group of some candidates, checked; if it fails by little only, checked again as one that holds nearly."""
         made = generated([_points(c) for c in candidates])
         group = made.group([_points(c) for c in candidates])
@@ -389,7 +389,7 @@ class _Search:
         except BurnsideError as error:
             return Found(made.name, made.order, texts, "inconclusive", why=str(error))
         blank = Found(made.name, made.order, texts, "inconclusive", symmetry=symmetry)
-        return self._decided(blank, samples)
+        return self._decided(blank, samples, places=places)
 
     def _declared(self, group: Any, candidates: list[_Candidate]) -> EnvSymmetry:
         maps = [c.proposal.observation for c in candidates]
@@ -415,7 +415,7 @@ class _Search:
         one = len(candidates) == 1
         return EnvSymmetry(group, maps[0] if one else maps, actions[0] if one else actions, **options)
 
-    def _decided(self, blank: Found, samples: int, other: Any = None) -> Found:
+    def _decided(self, blank: Found, samples: int, other: Any = None, places: str = "all") -> Found:
         """The verdict of the check; what fails by little only is checked again as what holds nearly."""
         self.done += 1
         env = self.env if other is None else other
@@ -424,7 +424,7 @@ class _Search:
         options: dict[str, Any] = {"samples": samples, "seed": self.seed, "max_failure_rate": rate}
         options["names"] = self.env.layout.names if other is None else None
         try:
-            verdict = check_symmetry(env, symmetry, tol=self.tol, **options)
+            verdict = check_symmetry(env, symmetry, tol=self.tol, places=places, **options)
             if verdict.verdict != "holds" and _small(verdict):
                 again = check_symmetry(env, symmetry, tol=NEARLY, places="reached", **options)
                 if again.verdict == "holds":
