@@ -20,6 +20,8 @@ __all__ = ["GOOD", "Lifter", "Screen", "Screening", "fitting", "jacobian", "scat
 #: Differences of one step, relative to 1 + the number, up to which a proposal is worth a thorough check.
 GOOD = 1e-3
 _FREE = 4  # numbers of the state that are not observed and whose sign is tried both ways
+_HIDDEN = 1e-7  # what is seen changes by less with a number of the state: it is not seen
+_IDLE = 6  # states at which a number that is not seen is tried
 _QUICK = 40  # states of the quick look
 _STRIDE = 7  # in the walk, from one of these states to the next; without a common divisor with their number
 _ENOUGH = 8  # states at which all maps disagree that are not looked at any longer
@@ -60,7 +62,7 @@ class Lifter:
     def __init__(self, simulator: Simulator, seed: int = 0) -> None:
         self.simulator = simulator
         self.points: list[tuple[FloatArray, FloatArray]] = []
-        self._starts: list[FloatArray] = []
+        self.idle: frozenset[int] = frozenset()
         env = simulator.env
         env.reset(seed=seed)
         self.start = simulator.get(env)
@@ -70,6 +72,8 @@ class Lifter:
             J, o = jacobian(simulator, self.start, at)
             if J is not None:
                 self.points.append((J, o))
+        hidden = {int(k) for J, _ in self.points for k in np.flatnonzero(np.abs(J).max(axis=0) < _HIDDEN)}
+        self.idle = frozenset(k for k in hidden if not simulator.whole[k] and _idle(simulator, k, seed))
 
     def linear(self, rests: BoolArray) -> list[Proposal]:
         """Maps that the derivatives of one step at symmetric states allow: there nothing depends on chance.
@@ -140,7 +144,7 @@ class Lifter:
             return [observation]
         for J, o in self.points:
             if np.abs(observation(o) - o).max() <= 1e-5 * (1 + np.abs(o).max()):
-                found = _solved(self.simulator, J, observation)
+                found = _solved(self.simulator, J, observation, self.idle)
                 if found:
                     return found
         return []
@@ -185,8 +189,10 @@ class Lifter:
         return None
 
 
-def _solved(simulator: Simulator, J: FloatArray, observation: SignedPermutation) -> list[SignedPermutation]:
-    hidden = np.flatnonzero(np.abs(J).max(axis=0) < 1e-7)
+def _solved(
+    simulator: Simulator, J: FloatArray, observation: SignedPermutation, idle: frozenset[int]
+) -> list[SignedPermutation]:
+    hidden = np.flatnonzero(np.abs(J).max(axis=0) < _HIDDEN)
     solved = np.linalg.lstsq(J, observation.matrix() @ J, rcond=None)[0]
     solved[hidden], solved[:, hidden] = 0.0, 0.0
     solved[hidden, hidden] = 1.0
@@ -197,13 +203,35 @@ def _solved(simulator: Simulator, J: FloatArray, observation: SignedPermutation)
         return []
     index = np.abs(near).argmax(axis=1)
     signs = near[np.arange(len(near)), index].astype(np.int64)
-    free = [int(k) for k in hidden if not simulator.whole[k]][:_FREE]
+    free = [int(k) for k in hidden if not simulator.whole[k] and int(k) not in idle][:_FREE]
     found = []
     for flips in product((1, -1), repeat=len(free)):
         changed = signs.copy()
         changed[free] = flips
         found.append(SignedPermutation(index, changed))
     return found
+
+
+def _idle(simulator: Simulator, k: int, seed: int) -> bool:
+    """Whether a number of the state that is not seen has no effect on a step either, as where a body is on a plain."""
+    env = simulator.env
+    env.action_space.seed(seed)
+    for j in range(_IDLE):
+        env.reset(seed=seed + j)
+        for _ in range(5 * j):
+            env.step(env.action_space.sample())
+        state, action = simulator.get(env), env.action_space.sample()
+        vector, found = simulator.vector(state), []
+        for value in (vector[k], -vector[k], vector[k] + 1.0):
+            try:
+                simulator.set(state, np.where(np.arange(len(vector)) == k, value, vector))
+                after, reward, over, _, _ = env.step(action)
+            except Exception:  # a state that this environment does not take
+                return False
+            found.append(np.append(np.asarray(after, dtype=np.float64), [float(reward), float(over)]))
+        if not all(np.allclose(row, found[0], rtol=1e-6, atol=1e-7) for row in found[1:]):
+            return False
+    return True
 
 
 def _typical(simulator: Simulator, seed: int) -> FloatArray:
