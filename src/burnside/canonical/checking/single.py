@@ -141,9 +141,7 @@ class _Comparison:
 
     def _known(self, gap: Gap) -> bool:
         """Whether rewards differ, nothing else does, and by as much as what no rounding explained at several places."""
-        return (
-            gap.parts == ("reward",) and len(self.paid) >= _ENOUGH_SOLID and gap.reward >= float(np.median(self.paid))
-        )
+        return gap.parts == ("reward",) and len(self.paid) >= _ENOUGH_SOLID and gap.reward >= min(self.paid)
 
     def _note(self, place: Place, image: tuple[Any, Any], gap: Gap, expected: Outcome, there: Outcome) -> None:
         bench = self.bench
