@@ -10,13 +10,24 @@ from burnside.cli import main
 
 gymnasium = pytest.importorskip("gymnasium")
 
-from tests.symmetry.worlds import Disc, Round3, Square, SquareAlmost, SquareLeft  # noqa: E402
+from tests.symmetry.worlds import (  # noqa: E402
+    Disc,
+    Round3,
+    Square,
+    SquareAlmost,
+    SquareFelt,
+    SquareFeltLeft,
+    SquareLeft,
+)
 
 from burnside.canonical.checking.check import check_symmetry  # noqa: E402
+from burnside.canonical.discovery.flat import FlatEnv  # noqa: E402
+from burnside.canonical.discovery.lifting import Screen  # noqa: E402
 from burnside.canonical.discovery.recorded import discover_data  # noqa: E402
 from burnside.canonical.discovery.search import discover_env  # noqa: E402
+from burnside.canonical.discovery.simulator import open_simulator  # noqa: E402
 from burnside.errors import InvalidParameter  # noqa: E402
-from burnside.symmetry import EnvSymmetry  # noqa: E402
+from burnside.symmetry import EnvSymmetry, SignedPermutation  # noqa: E402
 from burnside.symmetry.proposals import Transitions, collect, episodes_as_arrays, propose  # noqa: E402
 
 
@@ -86,6 +97,78 @@ def test_dynamics_can_have_more_symmetry_than_the_reward():
     (entry,) = found.found
     assert entry.generators == (("0,-1,2,-3", "0,-1"),)
     assert [(e.group, e.only_dynamics) for e in found.refuted] == [("D4", True)]
+
+
+def shows_its_images(world, entry):
+    """Whether what is seen at the image of a state is the image of what is seen there, for all generators."""
+    env = world()
+    env.reset(seed=0)
+    for x in np.random.default_rng(0).normal(scale=2, size=(50, 4)):
+        env.x = x
+        seen = env._get_obs()
+        for g in entry.symmetry.generators:
+            image = entry.symmetry.act_on_observation(g, seen)
+            env.x = image[:4]
+            if not np.allclose(image, env._get_obs()):
+                return False
+    return True
+
+
+def test_numbers_that_mostly_rest_are_completed():
+    """Sixteen of them have 2¹⁶ changes of sign that no data contradict: the search must not drown in these."""
+    found = discovered(SquareFelt())
+    (entry,) = found.found
+    assert (entry.group, entry.verdict) == ("D4", "holds")
+    assert shows_its_images(SquareFelt, entry)
+    assert found.budget.proposals["signed permutations"] <= 16
+
+
+def test_what_one_wall_feels_differently_is_seen():
+    found = discover_env(SquareFeltLeft(), steps=2000, samples=300)
+    (entry,) = found.found
+    assert (entry.group, entry.verdict) == ("mirror", "holds")
+    assert entry.generators[0][0].startswith("0,-1,2,-3,")
+    assert shows_its_images(SquareFeltLeft, entry)
+
+
+def counted(env):
+    """The environment, and a list with one entry for every step."""
+    made, step = [], env.step
+    env.step = lambda action: made.append(1) or step(action)
+    return env, made
+
+
+def test_the_quick_look_walks_once_and_leaves_wrong_maps_early():
+    """With 400 proposals for Ant, walking anew for each took longer than all checks."""
+    env, made = counted(Square())
+    simulator = open_simulator(FlatEnv(env))
+    made.clear()
+    screen = Screen(simulator)
+    assert len(made) == 80  # forty states, each twice
+    for wrong in ("0,1,-2,-3", "2,3,0,1"):
+        made.clear()
+        found = screen.look(SignedPermutation(wrong), SignedPermutation("0,1"), SignedPermutation(f"{wrong},4"))
+        assert 0.01 < found.dynamics < 10
+        assert len(made) == 8
+    made.clear()
+    found = screen.look(SignedPermutation("-0,1,-2,3"), SignedPermutation("-0,1"), SignedPermutation("-0,1,-2,3,4"))
+    assert found.worst < 1e-6
+    assert len(made) == 40
+
+
+@pytest.mark.slow
+def test_ant_with_its_forces_of_contact():
+    """The mirror of left and right with the reward, and that of a square without: also for 78 forces of contact."""
+    pytest.importorskip("mujoco")
+    found = discover_env(gymnasium.make("Ant-v5"), samples=120)
+    (entry,) = found.found
+    assert (entry.group, entry.verdict) == ("mirror", "holds")
+    ((observation, action),) = entry.generators
+    assert action == "-2,3,-0,1,-6,7,-4,5"
+    assert observation.startswith("0,1,-2,3,-4,-11,12,-9,10,")
+    # The torso's moments and forces: a moment turns round in a mirror where a force does not.
+    assert observation.split(",")[27:33] == ["-27", "28", "-29", "30", "-31", "32"]
+    assert [(e.group, e.order) for e in found.refuted if e.only_dynamics] == [("D4", 8)]
 
 
 @pytest.mark.slow

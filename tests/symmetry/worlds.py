@@ -55,6 +55,40 @@ class SquareLeft(Square):
         return super().r(x) + 0.3 * x[0]
 
 
+class SquareFelt(Square):
+    """The square with walls that are felt when the point is beyond them, which is rare: four numbers each, mostly 0."""
+
+    def __init__(self):
+        super().__init__()
+        self.observation_space = spaces.Box(-np.inf, np.inf, (20,), np.float64)
+
+    def _get_obs(self):
+        p, v = self.x[:2], self.x[2:]
+        felt = []
+        for axis in (0, 1):
+            for side in (1, -1):
+                deep = max(0.0, side * p[axis] - 1.8)
+                felt += [deep, deep**2, deep * v[0], deep * v[1]]
+        return np.concatenate([self.x, felt])
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        return self._get_obs(), {}
+
+    def step(self, action):
+        _, *rest = super().step(action)
+        return self._get_obs(), *rest
+
+
+class SquareFeltLeft(SquareFelt):
+    """The same, but one wall is felt half as much: only the mirror that keeps this wall is left."""
+
+    def _get_obs(self):
+        found = super()._get_obs()
+        found[4:8] *= 0.5
+        return found
+
+
 class SquareAlmost(Square):
     """A force of two thousandths that no symmetry has."""
 

@@ -406,14 +406,23 @@ def _candidates(statistics: list[_Statistic], d: int, m: int, labels: bool, vari
 
 
 def _assignments(possible: AnyArray, statistics: list[_Statistic], z: float) -> Iterator[tuple[AnyArray, AnyArray]]:
-    """Backtracking with forward checking: what the statistics of two numbers exclude is struck out at once."""
+    """Backtracking with forward checking: what the statistics of two numbers exclude is struck out at once.
+
+    Struck out only where the search goes on: of many choices it looks at few, and of n² assignments few are left.
+    """
     n = len(possible)
     pairs = [s for s in statistics if s.value.ndim == 2]
     nodes = 0
-    stack: list[tuple[AnyArray, dict[int, tuple[int, int]]]] = [(possible, {})]
+    stack: list[tuple[AnyArray, dict[int, tuple[int, int]], int]] = [(possible, {}, -1)]
     while stack and nodes < _NODES:
-        options, done = stack.pop()
+        options, done, last = stack.pop()
         nodes += 1
+        if last >= 0:
+            k, s = done[last]
+            options = options.copy()
+            options[last], options[:, k] = False, False
+            options[last, k, s] = True
+            _strike_out(options, last, k, s, pairs, z)
         counts = options.sum(axis=(1, 2))
         if (counts == 0).any():
             continue
@@ -424,38 +433,46 @@ def _assignments(possible: AnyArray, statistics: list[_Statistic], z: float) -> 
             continue
         i = min(open_, key=lambda j: int(counts[j]))
         choices = [(int(k), int(s)) for k, s in zip(*np.nonzero(options[i]), strict=True)]
-        choices.sort(key=lambda choice: _misfit(i, choice, done, pairs), reverse=True)  # the best is popped first
-        for k, s in choices:
-            new = options.copy()
-            new[i], new[:, k] = False, False
-            new[i, k, s] = True
-            _strike_out(new, i, k, s, pairs, z)
-            stack.append((new, done | {i: (k, s)}))
+        if len(choices) > 1:
+            found = dict(zip(choices, _misfits(i, choices, done, pairs), strict=True))
+            choices.sort(key=lambda choice: found[choice], reverse=True)  # the best is popped first
+        stack += [(options, done | {i: choice}, i) for choice in choices]
 
 
 def _strike_out(options: AnyArray, i: int, k: int, s: int, pairs: list[_Statistic], z: float) -> None:
-    """Given i → ±k, forbid every j → ±l whose statistics with them do not agree."""
+    """Given i → ±k, forbid every j → ±h whose statistics with them do not agree."""
+    j, h, t = np.nonzero(options)
+    kept = np.ones(len(j), dtype=bool)
     for statistic in pairs:
         for value, variance, mine, other in (
             (statistic.value, statistic.variance, statistic.first, statistic.second),
             (statistic.value.T, statistic.variance.T, statistic.second, statistic.first),
         ):
-            bound = z * np.sqrt(variance[i][:, None] + variance[k][None, :])
-            for t in (0, 1):
-                sign = (1 - 2 * s * mine) * (1 - 2 * t * other)
-                options[..., t] &= np.abs(value[i][:, None] - sign * value[k][None, :]) <= bound
+            sign = (1 - 2 * s * mine) * (1 - 2 * t * other)
+            bound = z * np.sqrt(variance[i, j] + variance[k, h])
+            kept &= np.abs(value[i, j] - sign * value[k, h]) <= bound
+    options[j, h, t] = kept
 
 
-def _misfit(i: int, choice: tuple[int, int], done: dict[int, tuple[int, int]], pairs: list[_Statistic]) -> float:
-    k, s = choice
-    total = 0.0 if k == i else 1e-3
-    for j, (image, t) in done.items():
-        for statistic in pairs:
-            for a, b, c, e, u, v in ((i, j, k, image, s, t), (j, i, image, k, t, s)):
-                sign = (1 - 2 * u * statistic.first) * (1 - 2 * v * statistic.second)
-                off = statistic.value[a, b] - sign * statistic.value[c, e]
-                total += off**2 / (statistic.variance[a, b] + statistic.variance[c, e])
-    return total
+def _misfits(
+    i: int, choices: list[tuple[int, int]], done: dict[int, tuple[int, int]], pairs: list[_Statistic]
+) -> list[float]:
+    """How far the statistics of i with what is done are from those of its possible images."""
+    k, s = np.array(choices).T[:, :, None]
+    total = np.where(k[:, 0] == i, 0.0, 1e-3)
+    if not done:
+        return [float(x) for x in total]
+    j = np.array(list(done))
+    image, t = np.array(list(done.values())).T
+    for statistic in pairs:
+        for value, variance, mine, other in (
+            (statistic.value, statistic.variance, statistic.first, statistic.second),
+            (statistic.value.T, statistic.variance.T, statistic.second, statistic.first),
+        ):
+            sign = (1 - 2 * s * mine) * (1 - 2 * t * other)
+            off = value[i, j] - sign * value[k, image]
+            total += np.sum(off**2 / (variance[i, j] + variance[k, image]), axis=1)
+    return [float(x) for x in total]
 
 
 def _score(image: AnyArray, sign: AnyArray, statistics: list[_Statistic]) -> float:

@@ -44,6 +44,7 @@ class _Comparison:
         self.bench, self.stratum, self.clocks = bench, stratum, clocks
         self.missed: list[tuple[Place, Outcome]] = []
         self.solid = 0  # violations that no rounding explained, after many tries
+        self.paid: list[float] = []  # differences of rewards alone that no rounding explained
         self.sure = False  # a violation was found, and it was not an accident
         self.failures: list[tuple[Place, tuple[Any, Any], BurnsideError]] = []
 
@@ -110,10 +111,13 @@ class _Comparison:
                 self._repeats(place.pair.state, place.pair.action, here) and self._repeats(target, image[1], there)
             ):
                 return False
-            tries = _THOROUGH if self.solid < _ENOUGH_SOLID else _QUICK
-            gap = bench.beyond_rounding(place, image[1], here, there, tries)
+            if not self._known(gap):
+                tries = _THOROUGH if self.solid < _ENOUGH_SOLID else _QUICK
+                gap = bench.beyond_rounding(place, image[1], here, there, tries)
             if not gap.parts:
                 stratum.rounding += 1
+            elif gap.parts == ("reward",):
+                self.paid.append(gap.reward)
         if not stratum.kind.known and here.terminated and there.terminated and gap.observation is not None:
             # The last observation of an episode that nobody has seen: what it shows need not mean anything.
             gap = replace(gap, excess=np.zeros_like(gap.excess))
@@ -134,6 +138,10 @@ class _Comparison:
             self.solid += 1
             self._note(place, image, gap, expected, there)
         return True
+
+    def _known(self, gap: Gap) -> bool:
+        """Whether rewards differ, nothing else does, and by as much as what no rounding explained at several places."""
+        return gap.parts == ("reward",) and len(self.paid) >= _ENOUGH_SOLID and gap.reward >= min(self.paid)
 
     def _note(self, place: Place, image: tuple[Any, Any], gap: Gap, expected: Outcome, there: Outcome) -> None:
         bench = self.bench

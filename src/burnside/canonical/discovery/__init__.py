@@ -6,6 +6,7 @@ What lives here:
 - ``flat`` — any observation as one vector, and any finite set of actions as labels;
 - ``simulator`` — the state of an environment as one vector: read it, set it, see what is observed there;
 - ``lifting`` — from a map of observations to a map of states, and one step from a state and from its image;
+- ``resting`` — numbers that rest most of the time, such as forces of contact: completed after the search;
 - ``turns`` — rotations of observations and actions, found as a Lie algebra;
 - ``tables`` — environments with a transition table: all relabellings at once;
 - ``boards`` — turns and mirrors of boards and images;

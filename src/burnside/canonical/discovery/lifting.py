@@ -9,16 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from burnside._types import FloatArray
+from burnside._types import BoolArray, FloatArray
 from burnside.canonical.discovery.simulator import Simulator
 from burnside.errors import BurnsideError
 from burnside.symmetry.proposals import Proposal, Transitions, propose_linear
 from burnside.symmetry.vectors import SignedPermutation
 
-__all__ = ["Lifter", "Screening", "jacobian", "scattered", "screen"]
+__all__ = ["GOOD", "Lifter", "Screen", "Screening", "fitting", "jacobian", "scattered"]
 
+#: Differences of one step, relative to 1 + the number, up to which a proposal is worth a thorough check.
+GOOD = 1e-3
 _FREE = 4  # numbers of the state that are not observed and whose sign is tried both ways
+_HIDDEN = 1e-7  # what is seen changes by less with a number of the state: it is not seen
+_IDLE = 6  # states at which a number that is not seen is tried
 _QUICK = 40  # states of the quick look
+_STRIDE = 7  # in the walk, from one of these states to the next; without a common divisor with their number
+_ENOUGH = 8  # states at which all maps disagree that are not looked at any longer
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,9 @@ class Screening:
         return max(self.dynamics, self.reward, self.ends)
 
 
+_NONE = Screening(math.inf, math.inf, 1.0)  # of maps to states or actions that are none
+
+
 class Lifter:
     """Maps of states for maps of observations, in one simulator.
 
@@ -53,7 +62,7 @@ class Lifter:
     def __init__(self, simulator: Simulator, seed: int = 0) -> None:
         self.simulator = simulator
         self.points: list[tuple[FloatArray, FloatArray]] = []
-        self._starts: list[FloatArray] = []
+        self.idle: frozenset[int] = frozenset()
         env = simulator.env
         env.reset(seed=seed)
         self.start = simulator.get(env)
@@ -63,9 +72,14 @@ class Lifter:
             J, o = jacobian(simulator, self.start, at)
             if J is not None:
                 self.points.append((J, o))
+        hidden = {int(k) for J, _ in self.points for k in np.flatnonzero(np.abs(J).max(axis=0) < _HIDDEN)}
+        self.idle = frozenset(k for k in hidden if not simulator.whole[k] and _idle(simulator, k, seed))
 
-    def linear(self) -> list[Proposal]:
-        """Maps that the derivatives of one step at symmetric states allow: there nothing depends on chance."""
+    def linear(self, rests: BoolArray) -> list[Proposal]:
+        """Maps that the derivatives of one step at symmetric states allow: there nothing depends on chance.
+
+        Numbers that rest are left out.
+        """
         simulator = self.simulator
         if simulator.look is None:
             return []
@@ -78,6 +92,8 @@ class Lifter:
             if made is None:
                 continue
             effect, fixed, d = made
+            kept = np.flatnonzero(~np.append(rests, np.zeros(len(effect) - d, dtype=np.bool_)))
+            effect, fixed, d = effect[np.ix_(kept, kept)], [v[kept] for v in fixed], int(d - rests.sum())
             for p in propose_linear(effect, fixed, d, bool(labels)):
                 if (key := (str(p.observation), str(p.action))) not in known:
                     known.add(key)
@@ -128,7 +144,7 @@ class Lifter:
             return [observation]
         for J, o in self.points:
             if np.abs(observation(o) - o).max() <= 1e-5 * (1 + np.abs(o).max()):
-                found = _solved(self.simulator, J, observation)
+                found = _solved(self.simulator, J, observation, self.idle)
                 if found:
                     return found
         return []
@@ -173,8 +189,10 @@ class Lifter:
         return None
 
 
-def _solved(simulator: Simulator, J: FloatArray, observation: SignedPermutation) -> list[SignedPermutation]:
-    hidden = np.flatnonzero(np.abs(J).max(axis=0) < 1e-7)
+def _solved(
+    simulator: Simulator, J: FloatArray, observation: SignedPermutation, idle: frozenset[int]
+) -> list[SignedPermutation]:
+    hidden = np.flatnonzero(np.abs(J).max(axis=0) < _HIDDEN)
     solved = np.linalg.lstsq(J, observation.matrix() @ J, rcond=None)[0]
     solved[hidden], solved[:, hidden] = 0.0, 0.0
     solved[hidden, hidden] = 1.0
@@ -185,13 +203,35 @@ def _solved(simulator: Simulator, J: FloatArray, observation: SignedPermutation)
         return []
     index = np.abs(near).argmax(axis=1)
     signs = near[np.arange(len(near)), index].astype(np.int64)
-    free = [int(k) for k in hidden if not simulator.whole[k]][:_FREE]
+    free = [int(k) for k in hidden if not simulator.whole[k] and int(k) not in idle][:_FREE]
     found = []
     for flips in product((1, -1), repeat=len(free)):
         changed = signs.copy()
         changed[free] = flips
         found.append(SignedPermutation(index, changed))
     return found
+
+
+def _idle(simulator: Simulator, k: int, seed: int) -> bool:
+    """Whether a number of the state that is not seen has no effect on a step either, as where a body is on a plain."""
+    env = simulator.env
+    env.action_space.seed(seed)
+    for j in range(_IDLE):
+        env.reset(seed=seed + j)
+        for _ in range(5 * j):
+            env.step(env.action_space.sample())
+        state, action = simulator.get(env), env.action_space.sample()
+        vector, found = simulator.vector(state), []
+        for value in (vector[k], -vector[k], vector[k] + 1.0):
+            try:
+                simulator.set(state, np.where(np.arange(len(vector)) == k, value, vector))
+                after, reward, over, _, _ = env.step(action)
+            except Exception:  # a state that this environment does not take
+                return False
+            found.append(np.append(np.asarray(after, dtype=np.float64), [float(reward), float(over)]))
+        if not all(np.allclose(row, found[0], rtol=1e-6, atol=1e-7) for row in found[1:]):
+            return False
+    return True
 
 
 def _typical(simulator: Simulator, seed: int) -> FloatArray:
@@ -234,34 +274,72 @@ def jacobian(simulator: Simulator, start: Any, at: FloatArray) -> tuple[FloatArr
     return (found, o) if np.isfinite(found).all() else (None, o)
 
 
-def screen(
-    simulator: Simulator, observation: Any, action: Any, state: Any, seed: int = 0, places: int = _QUICK
-) -> Screening:
-    """One step from some states and from their images, for any maps of observations, actions and states (vectors)."""
+@dataclass(frozen=True)
+class _Step:
+    """A step that was made once, to be compared with what many maps make of it."""
+
+    state: Any
+    action: Any
+    after: FloatArray
+    reward: float
+    over: bool
+
+
+class Screen:
+    """One step from some states beside one step from their images, for any number of maps.
+
+    The states, and what follows from them, are the same for all maps, so they are walked to once. A map that is wrong
+    is mostly wrong everywhere: what disagrees at the first :data:`_ENOUGH` states is not looked at any longer. These
+    are spread over several episodes and over early and late steps. Numbers that rest are not compared.
+    """
+
+    def __init__(self, simulator: Simulator, seed: int = 0, rests: BoolArray | None = None) -> None:
+        self.simulator = simulator
+        self.tried = 0  # steps from images
+        self._steps = _walked(simulator, seed)
+        width = simulator.env.observation_space.shape[0]
+        self._shown = slice(None) if rests is None else np.flatnonzero(~rests[:width])
+
+    def look(self, observation: Any, action: Any, state: Any, places: int = _QUICK) -> Screening:
+        """How maps of observations, actions and states (vectors) look at so many places."""
+        simulator, env = self.simulator, self.simulator.env
+        dynamics, rewards, ends = [], [], []
+        for step in self._steps[:places]:
+            try:
+                simulator.put(env, simulator.moved(step.state, state))
+                self.tried += 1
+                image, reward, over, _, _ = env.step(fitting(action(step.action), step.action))
+            except Exception:  # a state or action that is none
+                return _NONE
+            wanted, image = np.asarray(observation(step.after))[self._shown], np.asarray(image)[self._shown]
+            dynamics.append(float(np.max(np.abs(wanted - image) / (1 + np.abs(wanted)))))
+            rewards.append(abs(step.reward - float(reward)) / (1 + abs(step.reward)))
+            ends.append(step.over != bool(over))
+            if len(dynamics) == _ENOUGH and not any(apart <= GOOD for apart in dynamics):
+                break
+        return Screening(_middle(dynamics), _middle(rewards), float(np.mean(ends))) if dynamics else _NONE
+
+
+def _walked(simulator: Simulator, seed: int) -> list[_Step]:
+    """Steps of random play, in an order in which the first few are from all over it; none if states cannot be set."""
     env = simulator.env
     env.action_space.seed(seed)
     env.reset(seed=seed)
-    dynamics, rewards, ends = [], [], []
-    for k in range(places):
+    found: list[_Step] = []
+    for k in range(_QUICK):
         s, a = simulator.get(env), env.action_space.sample()
         _, _, over, cut, _ = env.step(a)
         walked = simulator.get(env)
         try:
             simulator.put(env, s)
             after, reward, over_here, _, _ = env.step(a)
-            moved = simulator.moved(s, state)
-            simulator.put(env, moved)
-            image, image_reward, over_there, _, _ = env.step(_fitting(action(a), a))
             simulator.put(env, walked)
-        except Exception:  # a state or action that is none
-            return Screening(math.inf, math.inf, 1.0)
-        wanted = np.asarray(observation(np.asarray(after, dtype=np.float64)))
-        dynamics.append(float(np.max(np.abs(wanted - image) / (1 + np.abs(wanted)))))
-        rewards.append(abs(float(reward) - float(image_reward)) / (1 + abs(float(reward))))
-        ends.append(bool(over_here) != bool(over_there))
+        except Exception:  # a state that this environment does not take back
+            return []
+        found.append(_Step(s, a, np.array(after, dtype=np.float64), float(reward), bool(over_here)))
         if over or cut or k % 10 == 9:
             env.reset()
-    return Screening(_middle(dynamics), _middle(rewards), float(np.mean(ends)))
+    return [found[_STRIDE * k % _QUICK] for k in range(_QUICK)]
 
 
 def scattered(simulator: Simulator, count: int, seed: int = 0) -> Transitions | None:
@@ -308,5 +386,6 @@ def _middle(values: list[float]) -> float:
     return found if math.isfinite(found) else math.inf
 
 
-def _fitting(action: Any, like: Any) -> Any:
+def fitting(action: Any, like: Any) -> Any:
+    """An action in the type of another one."""
     return np.asarray(action, dtype=like.dtype) if isinstance(like, np.ndarray) else int(action)

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from burnside._types import FloatArray, IntArray
+from burnside._types import BoolArray, FloatArray, IntArray
 from burnside.canonical.checking.check import check_symmetry
 from burnside.canonical.checking.verdict import EnvVerdict
 from burnside.canonical.discovery.flat import FlatEnv
 from burnside.canonical.discovery.groups import generated, points
-from burnside.canonical.discovery.lifting import Lifter, Screening, scattered, screen
+from burnside.canonical.discovery.lifting import GOOD, Lifter, Screen, Screening, scattered
+from burnside.canonical.discovery.resting import Completion, embedded, resting, without
 from burnside.canonical.discovery.results import Budget, Discovery, Found, components_of
 from burnside.canonical.discovery.simulator import Simulator, open_simulator, reproduces
 from burnside.canonical.discovery.turns import Turn, angle_of, find_turns, flow, turned
@@ -34,7 +35,6 @@ __all__ = ["NEARLY", "discover_env"]
 
 #: Differences up to this share of how much a number varies are those of a symmetry that holds nearly.
 NEARLY = 1e-4
-_GOOD = 1e-3  # differences of one step, relative to 1 + the number, up to which a proposal is worth a thorough check
 _ENDS = 0.1  # the share of states where only one of both ends the episode, likewise
 _WIDEST = 160  # numbers of an observation up to which any permutation is looked for
 _MOVABLE = 24  # numbers of a state up to which states are scattered
@@ -51,14 +51,15 @@ class _Candidate:
     state: Callable[[FloatArray], FloatArray] | None
     look: Screening | None
     why: str = ""
+    unfit: bool = False  # numbers that mostly rest do not fit, which a check at few places may miss
 
     @property
     def good(self) -> bool:
-        return self.look is not None and self.look.worst <= _GOOD
+        return self.look is not None and self.look.worst <= GOOD
 
     @property
     def good_dynamics(self) -> bool:
-        return self.look is not None and self.look.dynamics <= _GOOD
+        return self.look is not None and self.look.dynamics <= GOOD
 
 
 def discover_env(
@@ -124,6 +125,7 @@ class _Search:
     unchecked: int = 0
     solved: int = 0
     began: float = 0.0
+    rests: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
     def run(self) -> Discovery:
         data = collect(self.env, self.steps, self.seed, self.policy)
@@ -132,7 +134,7 @@ class _Search:
         self.exact = self.simulator is not None and reproduces(self.simulator, self.seed)
         self.lifter = None if self.simulator is None else Lifter(self.simulator, self.seed)
         proposals = self._proposals(data)
-        candidates = [self._candidate(proposal) for proposal in proposals]
+        candidates = self._candidates(proposals)
         turns = find_turns(self.simulator, self.seed) if self.simulator is not None and self.exact else []
         self._world()
         self._permutations(candidates)
@@ -149,19 +151,21 @@ class _Search:
         from burnside.canonical.discovery.boards import propose_boards
 
         self.varies = np.ptp(data.observations, axis=0) > 0
+        self.usual = np.median(data.observations, axis=0)
         boards = propose_boards(self.env, data)
         known = {(str(p.observation), str(p.action)) for p in boards}
         if boards or len(self.env.layout.names) > _WIDEST:
             return boards  # cells move with the board; and pictures have too many numbers for a search
         found = boards
         scattered_data = self._scattered(data)
+        self.rests = resting(data, self.lifter if self.exact else None)
         sources = [
-            self.lifter.linear() if self.lifter is not None and self.exact else [],
-            propose(data, self.z),
-            [] if scattered_data is None else propose(scattered_data, self.z),
+            self.lifter.linear(self.rests) if self.lifter is not None and self.exact else [],
+            propose(without(data, self.rests), self.z),
+            [] if scattered_data is None else propose(without(scattered_data, self.rests), self.z),
         ]
         for source in sources:
-            for p in source:
+            for p in (embedded(small, self.rests) for small in source):
                 key = str(p.observation), str(p.action)
                 if key not in known and not self._idle(p.observation, p.action):
                     known.add(key)
@@ -209,6 +213,22 @@ class _Search:
 
     # ------------------------------------------------------------------ states, and the quick look
 
+    def _candidates(self, proposals: list[Proposal]) -> list[_Candidate]:
+        if self.simulator is not None and self.exact:
+            self.screen = Screen(self.simulator, self.seed, self.rests)
+        found = [self._candidate(proposal) for proposal in proposals]
+        if not self.rests.any() or self.simulator is None or not any(c.good_dynamics for c in found):
+            return found
+        completion = Completion(self.simulator, self.rests, self.usual, self.seed)
+        return [self._completed(c, completion) if c.good_dynamics else c for c in found]
+
+    def _completed(self, candidate: _Candidate, completion: Completion) -> _Candidate:
+        """With numbers that mostly rest, which the search left out."""
+        assert candidate.look is not None
+        proposal, apart = completion.complete(candidate.proposal, candidate.state)
+        look = replace(candidate.look, dynamics=max(candidate.look.dynamics, apart))
+        return _Candidate(proposal, candidate.state, look, unfit=apart > GOOD)
+
     def _candidate(self, proposal: Proposal) -> _Candidate:
         simulator, lifter = self.simulator, self.lifter
         if simulator is None or lifter is None:
@@ -219,7 +239,7 @@ class _Search:
         if not self.exact:
             return _Candidate(proposal, lifts[0] if lifts else None, None)
         if lifts:
-            looks = [(screen(simulator, proposal.observation, proposal.action, s, self.seed), s) for s in lifts]
+            looks = [(self.screen.look(proposal.observation, proposal.action, s), s) for s in lifts]
             best = min(looks, key=lambda entry: (entry[0].worst, entry[0].dynamics))
             return _Candidate(proposal, best[1], best[0])
         self.solved += 1
@@ -229,14 +249,12 @@ class _Search:
             return _Candidate(proposal, None, None, "what is seen at a state is not known without a step")
         solve = _Solver(lifter, proposal.observation)
         # A few states suffice to see that nothing is seen as the image, or that a step from there is another one.
-        first = screen(simulator, proposal.observation, proposal.action, solve, self.seed, places=3)
-        if first.dynamics > _GOOD:
+        first = self.screen.look(proposal.observation, proposal.action, solve, places=3)
+        if first.dynamics > GOOD:
             if math.isinf(first.dynamics):
                 return _Candidate(proposal, None, None, "no state was found that is seen as the image of another one")
             return _Candidate(proposal, solve, first)
-        return _Candidate(
-            proposal, solve, screen(simulator, proposal.observation, proposal.action, solve, self.seed, places=20)
-        )
+        return _Candidate(proposal, solve, self.screen.look(proposal.observation, proposal.action, solve, places=20))
 
     # ------------------------------------------------------------------ signed permutations
 
@@ -251,9 +269,12 @@ class _Search:
         if half:
             self._dynamics_only(half)
         bad.sort(key=lambda c: (c.look.dynamics if c.look else 0.0, c.proposal.score))
-        for k, candidate in enumerate(bad):
-            if k < min(2, self.checks) and isinstance(candidate.state, SignedPermutation) and not self._late():
-                self._keep(self._checked([candidate], _FEW))
+        for k, candidate in enumerate(sorted(bad, key=lambda c: c.unfit)):
+            lifted = isinstance(candidate.state, SignedPermutation) and not candidate.unfit
+            if k < min(2, self.checks) and lifted and not self._late():
+                entry = self._checked([candidate], _FEW, "walk")
+                # A few places may miss what one step has shown.
+                self._keep(self._checked([candidate], self.samples) if entry.verdict == "holds" else entry)
             else:
                 self._keep(self._by_one_step(candidate))
         for candidate in [c for c in blind if c.why]:
@@ -358,7 +379,7 @@ class _Search:
 
     # ------------------------------------------------------------------ the check
 
-    def _checked(self, candidates: list[_Candidate], samples: int) -> Found:
+    def _checked(self, candidates: list[_Candidate], samples: int, places: str = "all") -> Found:
         """The group of some candidates, checked; if it fails by little only, checked again as one that holds nearly."""
         made = generated([_points(c) for c in candidates])
         group = made.group([_points(c) for c in candidates])
@@ -368,7 +389,7 @@ class _Search:
         except BurnsideError as error:
             return Found(made.name, made.order, texts, "inconclusive", why=str(error))
         blank = Found(made.name, made.order, texts, "inconclusive", symmetry=symmetry)
-        return self._decided(blank, samples)
+        return self._decided(blank, samples, places=places)
 
     def _declared(self, group: Any, candidates: list[_Candidate]) -> EnvSymmetry:
         maps = [c.proposal.observation for c in candidates]
@@ -394,7 +415,7 @@ class _Search:
         one = len(candidates) == 1
         return EnvSymmetry(group, maps[0] if one else maps, actions[0] if one else actions, **options)
 
-    def _decided(self, blank: Found, samples: int, other: Any = None) -> Found:
+    def _decided(self, blank: Found, samples: int, other: Any = None, places: str = "all") -> Found:
         """The verdict of the check; what fails by little only is checked again as what holds nearly."""
         self.done += 1
         env = self.env if other is None else other
@@ -403,7 +424,7 @@ class _Search:
         options: dict[str, Any] = {"samples": samples, "seed": self.seed, "max_failure_rate": rate}
         options["names"] = self.env.layout.names if other is None else None
         try:
-            verdict = check_symmetry(env, symmetry, tol=self.tol, **options)
+            verdict = check_symmetry(env, symmetry, tol=self.tol, places=places, **options)
             if verdict.verdict != "holds" and _small(verdict):
                 again = check_symmetry(env, symmetry, tol=NEARLY, places="reached", **options)
                 if again.verdict == "holds":
@@ -430,15 +451,13 @@ class _Search:
             self.unchecked += 1
             return
         text = (turn.text(turn.observation), turn.text(turn.action) if turn.action.size else "stays")
-        look = screen(
-            simulator,
+        look = self.screen.look(
             lambda x: turned(turn.observation, 1.0, x),
             lambda a: turned(turn.action, 1.0, a) if turn.action.any() else a,
             lambda s: flow(turn, 1.0, s),
-            self.seed,
         )
         blank = Found("SO(2)", None, (text,), "inconclusive")
-        if look.dynamics > _GOOD:
+        if look.dynamics > GOOD:
             why = (
                 f"one step from turned states differs by {look.dynamics:.3g} in the median (relative to 1 + the number)"
             )
@@ -457,7 +476,7 @@ class _Search:
             act_on_state=lambda R, s: simulator.on_parts(s, lambda v: flow(turn, angle_of(R), v)),
             **self._state_functions(),
         )
-        few = look.worst > _GOOD
+        few = look.worst > GOOD
         self._keep(self._decided(replace(blank, symmetry=symmetry), min(120, self.samples) if few else self.samples))
 
     def _state_functions(self) -> dict[str, Any]:

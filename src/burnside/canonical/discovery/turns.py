@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,19 @@ class Turn:
 
 def turned(matrix: FloatArray, angle: float, x: Any) -> AnyArray:
     """``exp(φ K) x``."""
-    return np.asarray(x, dtype=np.float64) @ expm(angle * matrix).T
+    return np.asarray(x, dtype=np.float64) @ _exponential(matrix, angle).T
+
+
+def _exponential(matrix: FloatArray, angle: float) -> FloatArray:
+    """``exp(φ K)``; a check asks for the same one again and again."""
+    return _remembered(np.ascontiguousarray(matrix).tobytes(), len(matrix), angle)
+
+
+@lru_cache(maxsize=256)
+def _remembered(raw: bytes, size: int, angle: float) -> FloatArray:
+    found: FloatArray = np.asarray(expm(angle * np.frombuffer(raw).reshape(size, size)), dtype=np.float64)
+    found.flags.writeable = False
+    return found
 
 
 def _pairs(matrix: FloatArray) -> list[tuple[int, int]] | None:
@@ -268,7 +281,7 @@ def flow(turn: Turn, angle: float, s: FloatArray) -> FloatArray:
     n = len(turn.state)
     whole = np.zeros((n + 1, n + 1))
     whole[:n] = turn.state
-    return (expm(angle * whole) @ np.append(s, 1.0))[:n]
+    return (_exponential(whole, angle) @ np.append(s, 1.0))[:n]
 
 
 def angle_of(R: Any) -> float:
