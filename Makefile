@@ -27,7 +27,7 @@ export OPENBLAS_NUM_THREADS ?= 2
 export MKL_NUM_THREADS      ?= 2
 export NUMBA_NUM_THREADS    ?= 2
 # Where an image forbids byte code, every process compiles all it imports again: a command took 4 seconds instead of 1.5,
-# and the suite, which starts hundreds of them, a third longer.
+# and the suite starts hundreds of them.
 unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1

@@ -28,6 +28,8 @@ def peer(name: str, packages: Sequence[str], module: str) -> tuple[Path | None, 
     print(f"installing {', '.join(packages)} into {FOLDER.name}/{name} (once)", flush=True)
     for command in (
         [sys.executable, "-m", "venv", "--clear", str(FOLDER / name)],
+        # A newer pip takes a third of the time for the rest.
+        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "pip"],
         [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages],
         check,
     ):
