@@ -57,7 +57,7 @@ BROWSERS := chromium
 COMPILE  := $(PYTHON) -P src/burnside/cli/tools.py compiler
 COMPILERS := gcc libc6-dev linux-libc-dev python3-dev
 
-.PHONY: browser licences test-main test-robot robot-early help install reproduce test test-all bench pages docs lint format constraints clean check-docs
+.PHONY: browser licences test-main test-sources test-simulator test-robot help install reproduce test test-all bench pages docs lint format constraints clean check-docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -67,18 +67,24 @@ install: $(STAMP) ## make .venv and install Burnside in it, editable, with the p
 reproduce: $(STAMP) ## run every experiment of the paper at laptop scale; read report/index.html
 	$(BIN)/burnside reproduce
 
-# The robot environment is installed while the tests of the other one run; if that fails it is tried again, and said, where
-# it is needed.
+# The tests, what looks at the sources only, and the simulator's environment with its tests run side by side: each waits now
+# and then, and two cores should not. What is not the main suite writes into a file, which is shown in the end.
 test: ## lint, types, the fast tests, the documentation, and the tests of the robot tasks (ROBOTTESTS=0: without)
-	@$(MAKE) --no-print-directory -j2 test-main $(if $(filter-out 0,$(ROBOTTESTS)),robot-early)
-	@if [ "$(ROBOTTESTS)" != 0 ]; then $(MAKE) --no-print-directory test-robot; fi
+	@mkdir -p .cache; rm -f $(ASIDE:%=.cache/%.log); \
+	$(MAKE) --no-print-directory --keep-going -j3 test-main $(ASIDE); code=$$?; \
+	for each in $(ASIDE); do echo "--- make $$each"; cat .cache/$$each.log 2>/dev/null; done; exit $$code
 
-test-main: lint
+test-main: $(STAMP)
 	$(PYTEST)
-	@$(MAKE) --no-print-directory check-docs
 
-robot-early:
-	@$(MAKE) --no-print-directory $(ROBOTSTAMP) || true
+ASIDE := test-sources $(if $(filter-out 0,$(ROBOTTESTS)),test-simulator)
+
+test-sources: $(STAMP)
+	@$(MAKE) --no-print-directory -j1 lint check-docs >.cache/$@.log 2>&1
+
+# One process: the main suite has the cores.
+test-simulator:
+	@$(MAKE) --no-print-directory -j1 test-robot WORKERS=1 >.cache/$@.log 2>&1
 
 test-all: lint ## as test, with the slow tests
 	$(PYTEST) -m ""

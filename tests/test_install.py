@@ -14,7 +14,8 @@ REPO = Path(__file__).resolve().parents[1]
 
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="there is no make here")
 
-# Answers as its environment's files say: `alive` (imports work), `sound` (doctor is content), `red` (a test fails).
+# Answers as its environment's files say: `alive` (imports work), `sound` (doctor is content), `red` (a test fails),
+# `untyped` (mypy fails).
 INTERPRETER = """#!/bin/sh
 here=$(dirname "$(dirname "$0")")
 echo "$*" | cut -c 1-60 | head -n 1 >> log
@@ -23,6 +24,7 @@ case "$*" in
     for last; do :; done
     mkdir -p "$last/bin"; cp "$0" "$last/bin/python"; cp "$0" "$last/bin/oxlint"; touch "$last/alive" "$last/sound";;
   *"-m pytest"*) [ ! -f "$here/red" ];;
+  *"-m mypy"*) [ ! -f "$here/untyped" ] || { echo "a wrong type"; exit 1; };;
   *"doctor"*) echo "what the doctor says"; [ -f "$here/sound" ];;
   *"import os, sys, numpy"*) [ -f "$here/alive" ];;
 esac
@@ -125,10 +127,18 @@ def test_make_test_can_leave_the_simulator_out(folder: Path) -> None:
     assert calls.count("-m pytest") == 1 and not (folder / ".venv-robot").exists()
 
 
-def test_a_robot_environment_that_cannot_be_made_is_tried_again_and_fails_in_the_end(folder: Path) -> None:
+def test_a_robot_environment_that_cannot_be_made_fails_and_says_why_in_the_end(folder: Path) -> None:
     make(folder, "test")
     (folder / ".venv-robot" / "sound").unlink()
     (folder / ".venv-robot" / ".installed").unlink()
     code, said, calls = make(folder, "test")
-    assert code != 0 and said.count("what the doctor says") == 2
+    assert code != 0 and "what the doctor says" in said.split("--- make test-simulator")[1]
     assert calls.count("-m pytest") == 1  # the tests of the other environment were run
+
+
+def test_what_looks_at_the_sources_fails_make_test_beside_the_tests(folder: Path) -> None:
+    make(folder, "test")
+    (folder / ".venv" / "untyped").touch()
+    code, said, calls = make(folder, "test")
+    assert code != 0 and "a wrong type" in said.split("--- make test-sources")[1]
+    assert calls.count("-m pytest") == 2

@@ -28,7 +28,7 @@ def ppo(env, arm, seed=0, symmetry=None):
 
 def dqn(env, arm, symmetry=None):
     prepared = prepare(as_batched(env), arm, symmetry)
-    config = DQNConfig.preset("general", hidden=(16, 16), capacity=500, batch=16)
+    config = DQNConfig.preset("general", hidden=(16, 16), capacity=500, batch=16, update_every=1)
     from burnside.agents.common.members import Member
 
     learner = GeneralDQN(config, prepared.env, Member(0), 1, prepared.use)
@@ -116,7 +116,7 @@ def test_a_mirror_loss_pulls_and_the_baseline_does_not():
 @pytest.mark.parametrize("arm", SYMMETRY_ARMS)
 def test_every_arm_of_every_learner_learns_and_predicts(arm):
     for cls, env in ((PPO, "CartPole-v1"), (DQN, "CartPole-v1")):
-        config = SMALL if cls is PPO else DQNConfig.preset("general", hidden=(16, 16), capacity=300)
+        config = SMALL if cls is PPO else DQNConfig.preset("general", hidden=(16, 16), capacity=300, batch=64, update_every=1)
         agent = cls(env, config, arm=arm).learn(130)
         assert agent.predict(np.array([0.01, 0.0, -0.02, 0.0], dtype=np.float32)) in (0, 1)
 

@@ -74,10 +74,14 @@ class DQNConfig(Config):
         "ring3d": {"hidden": (256, 256), "encoder": "pool", "capacity": 5_000, "epsilon_decay": 0.995},
         # For environments about which nothing is known: exploration and target network by steps, not by episodes.
         "general": {
-            "hidden": (64, 64),
+            # Tried on CartPole, three seeds of 50 000 steps: 500 in the end for all, where (64, 64) with an update of 64
+            # transitions after every step reached 54 to 101, and (128, 128) 105 to 500.
+            "hidden": (256, 256),
+            "batch": 128,
+            "update_every": 4,
             "capacity": 50_000,
             "loss": "huber",
-            "target_every_steps": 500,
+            "target_every_steps": 250,
             "epsilon_steps": 10_000,
         },
     }
