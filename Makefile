@@ -80,11 +80,11 @@ test-main: $(STAMP)
 ASIDE := test-sources $(if $(filter-out 0,$(ROBOTTESTS)),test-simulator)
 
 test-sources: $(STAMP)
-	@$(MAKE) --no-print-directory -j1 lint check-docs >.cache/$@.log 2>&1
+	@{ $(MAKE) --no-print-directory lint && $(MAKE) --no-print-directory check-docs; } >.cache/$@.log 2>&1
 
 # One process: the main suite has the cores.
 test-simulator:
-	@$(MAKE) --no-print-directory -j1 test-robot WORKERS=1 >.cache/$@.log 2>&1
+	@$(MAKE) --no-print-directory test-robot WORKERS=1 >.cache/$@.log 2>&1
 
 test-all: lint ## as test, with the slow tests
 	$(PYTEST) -m ""

@@ -116,7 +116,8 @@ def test_a_mirror_loss_pulls_and_the_baseline_does_not():
 @pytest.mark.parametrize("arm", SYMMETRY_ARMS)
 def test_every_arm_of_every_learner_learns_and_predicts(arm):
     for cls, env in ((PPO, "CartPole-v1"), (DQN, "CartPole-v1")):
-        config = SMALL if cls is PPO else DQNConfig.preset("general", hidden=(16, 16), capacity=300, batch=64, update_every=1)
+        small = DQNConfig.preset("general", hidden=(16, 16), capacity=300, batch=64, update_every=1)
+        config = SMALL if cls is PPO else small
         agent = cls(env, config, arm=arm).learn(130)
         assert agent.predict(np.array([0.01, 0.0, -0.02, 0.0], dtype=np.float32)) in (0, 1)
 
