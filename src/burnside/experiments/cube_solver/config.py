@@ -77,9 +77,6 @@ def agent(
 
 
 _M = 1_000_000
-_SLOW = (_M, 2 * _M, 4 * _M, 8 * _M, 16 * _M)
-_FAST = (_M // 8, _M // 4, _M // 2, _M, 2 * _M)
-
 PRESETS: dict[str, Plan] = {
     "smoke": Plan(
         {"none": (4_096,), "equivariant-48": (2_048, 4_096)},
@@ -100,26 +97,27 @@ PRESETS: dict[str, Plan] = {
         1,
         cubes=50,
     ),
-    # about 6 core-hours
+    # About 3 core-hours. Budgets were halved before the first of these runs, when the rates had been chosen: 2 million
+    # states solved 78 % without symmetry and 100 % in canonical form, a quarter of a million 90 % with tied weights.
     "study": Plan(
         {
-            "none": _SLOW,
-            "position": _SLOW,
+            "none": (_M, 2 * _M, 4 * _M, 8 * _M),
+            "position": (2 * _M, 8 * _M),
             "augment": (2 * _M, 8 * _M),
-            "canonical-48": tuple(states // 2 for states in _SLOW),
-            "equivariant-48": _FAST,
+            "canonical-48": (_M // 4, _M // 2, _M, 2 * _M),
+            "equivariant-48": (_M // 16, _M // 8, _M // 4, _M // 2),
             "none, two sides": (2 * _M, 8 * _M),
-            "equivariant-96": _FAST,
+            "equivariant-96": (_M // 16, _M // 8, _M // 4, _M // 2),
         },
         5,
         rate_budgets={arm: _M // 4 if arm.startswith("equivariant") else 2 * _M for arm in ARMS},
         rate_seeds=1,
         sizes={
-            "none": ((2, 2), (8, 8), (24, 24), (64, 32), (192, 64), (768, 192), (1_024, 384)),
-            "equivariant-48": ((48, 48), (96, 48), (192, 48), (384, 96), (768, 192), (1_536, 384)),
-            "equivariant-96": ((96, 96), (192, 96), (384, 96), (768, 192), (1_536, 384)),
+            "none": ((8, 8), (24, 24), (64, 32), (192, 64), (768, 192)),
+            "equivariant-48": ((48, 48), (96, 48), (192, 48), (384, 96), (768, 192)),
+            "equivariant-96": ((96, 96), (192, 96), (384, 96), (768, 192)),
         },
-        size_states=2 * _M,
+        size_states=_M,
         size_seeds=3,
     ),
     # a hundred times the budgets of the study, for those who have the cores
