@@ -14,6 +14,7 @@ from burnside.envs.ring.core import RingSpec, initial, observe, transition
 from burnside.envs.ring.symmetry import RollToGoal, translate
 from burnside.errors import InvalidAction, InvalidParameter
 from burnside.groups import Action, Group
+from burnside.symmetry.forms import largest
 
 GROUPS = {
     "Z6": (Group.cyclic(6), 6),
@@ -219,3 +220,14 @@ def test_gaps() -> None:
     assert largest_gap(np.zeros(2), np.zeros(3)) == np.inf
     assert largest_gap({"a": 1}, {"b": 1}) == np.inf
     assert largest_gap(("x", 1), ("x", 2)) == 1 and largest_gap("x", "y") == np.inf
+
+
+@pytest.mark.parametrize("shape", [(40, 3), (5, 40, 3), (2, 3, 40, 1)])
+@pytest.mark.parametrize("kind", [np.int64, np.float32, np.bool_, np.uint8])
+def test_the_largest_of_many_images_is_that_of_few(shape, kind):
+    rows = np.random.default_rng(0).integers(0, 3, shape).astype(kind)
+    found = largest(rows, 0.0)
+    for at in np.ndindex(shape[:-2]):
+        images = [tuple(row) for row in rows[at].tolist()]
+        assert images[np.asarray(found)[at]] == max(images)
+        assert int(np.asarray(found)[at]) == images.index(max(images))

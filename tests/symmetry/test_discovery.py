@@ -18,6 +18,7 @@ from tests.symmetry.worlds import (  # noqa: E402
     SquareFelt,
     SquareFeltLeft,
     SquareLeft,
+    Swarm,
 )
 
 from burnside.canonical.checking.check import check_symmetry  # noqa: E402
@@ -90,6 +91,12 @@ def test_the_reacher_has_turns_and_a_mirror():
 )
 def test_worlds_of_ones_own(world, wanted):
     assert groups(discovered(world())) == wanted
+
+
+def test_points_that_change_places_are_found_among_many_wrong_maps():
+    found = discovered(Swarm())
+    assert [(entry.order, entry.verdict) for entry in found.found] == [(48, "holds")]
+    assert any(entry.verdict == "refuted" for entry in found.refuted)  # some look right in one step, and are not
 
 
 def test_dynamics_can_have_more_symmetry_than_the_reward():

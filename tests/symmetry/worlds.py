@@ -111,3 +111,27 @@ class Disc(World):
 
     def r(self, x):
         return -np.linalg.norm(x[:2])
+
+
+class Swarm(World):
+    """Three points in a plane that attract each other: they change places (S3), and the plane has a square's D4.
+
+    Near rest all is linear: there x and y could be exchanged point by point, and most of what is proposed is wrong.
+    """
+
+    width, forces = 12, 6
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        self.x = 0.3 * self.x
+        return self.x.astype(np.float32), {}
+
+    def f(self, x, a):
+        p, v = x[:6].reshape(3, 2), x[6:].reshape(3, 2)
+        apart = p[None] - p[:, None]
+        pull = (apart / (1 + np.sum(apart**2, axis=-1, keepdims=True))).sum(axis=1)
+        v = 0.95 * v + 0.05 * (a.reshape(3, 2) + pull - p)
+        return np.concatenate([(p + 0.05 * v).ravel(), v.ravel()])
+
+    def r(self, x):
+        return -np.sum(x[:6] ** 2)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ __all__ = ["Proposal", "Transitions", "collect", "episodes_as_arrays", "misfit",
 _BLOCKS = 20
 _MOST = 64  # proposals
 _NODES = 4000  # of the search
+_DIVES = 64  # searches that choose at random, where there are more than can be listed
 _STILL = 3  # numbers that never changed, for which both signs are proposed
 
 
@@ -371,13 +373,22 @@ def _search(size: _Size, statistics: list[_Statistic], z: float, in_place: bool)
     if in_place:  # the numbers of the observation keep their places
         possible[:d, :d] &= np.eye(d, dtype=bool)[..., None]
     found: list[Proposal] = []
-    for image, sign in _assignments(possible, statistics, z):
+
+    def add(image: AnyArray, sign: AnyArray) -> None:
         if (image == np.arange(d + m)).all() and (sign[varies] > 0).all():
-            continue  # nothing changes that was ever seen to change
+            return  # nothing changes that was ever seen to change
         proposal = _proposal(image, sign, d, size.labels, _score(image, sign, statistics))
         if proposal is not None and proposal not in found:
             found.append(proposal)
+
+    for image, sign in _assignments(possible, statistics, z):
+        add(image, sign)
         if len(found) >= _MOST:
+            # These have their first choices in common: a corner of what is possible, which may hold no symmetry.
+            rng = np.random.default_rng(0)
+            for _ in range(_DIVES):
+                for other in islice(_assignments(possible, statistics, z, rng), 1):
+                    add(*other)
             break
     return sorted(found, key=lambda p: (p.order, p.score))
 
@@ -405,10 +416,13 @@ def _candidates(statistics: list[_Statistic], d: int, m: int, labels: bool, vari
     return possible
 
 
-def _assignments(possible: AnyArray, statistics: list[_Statistic], z: float) -> Iterator[tuple[AnyArray, AnyArray]]:
+def _assignments(
+    possible: AnyArray, statistics: list[_Statistic], z: float, rng: np.random.Generator | None = None
+) -> Iterator[tuple[AnyArray, AnyArray]]:
     """Backtracking with forward checking: what the statistics of two numbers exclude is struck out at once.
 
     Struck out only where the search goes on: of many choices it looks at few, and of n² assignments few are left.
+    The best choice comes first, or with a generator any.
     """
     n = len(possible)
     pairs = [s for s in statistics if s.value.ndim == 2]
@@ -433,7 +447,9 @@ def _assignments(possible: AnyArray, statistics: list[_Statistic], z: float) -> 
             continue
         i = min(open_, key=lambda j: int(counts[j]))
         choices = [(int(k), int(s)) for k, s in zip(*np.nonzero(options[i]), strict=True)]
-        if len(choices) > 1:
+        if rng is not None:
+            rng.shuffle(choices)
+        elif len(choices) > 1:
             found = dict(zip(choices, _misfits(i, choices, done, pairs), strict=True))
             choices.sort(key=lambda choice: found[choice], reverse=True)  # the best is popped first
         stack += [(options, done | {i: choice}, i) for choice in choices]

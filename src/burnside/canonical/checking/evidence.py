@@ -123,9 +123,13 @@ class Stratum:
     def add(self, found: EnvCounterexample) -> None:
         """Note a violation; the worst of each component is kept."""
         self.violations[found.component] += 1
-        best = self.examples.get(found.component)
-        if best is None or found.amount > best.amount:
+        if self.worse(found.component, found.amount):
             self.examples[found.component] = found
+
+    def worse(self, component: str, amount: float) -> bool:
+        """Whether a violation of this size would be kept as the worst."""
+        best = self.examples.get(component)
+        return best is None or amount > best.amount
 
 
 # ---------------------------------------------------------------------- deviations, number by number

@@ -320,12 +320,37 @@ class _Search:
         whole = self._checked(kept, samples)
         if whole.verdict == "holds" or len(kept) == 1:
             return [whole]
-        single = [(c, self._checked([c], samples)) for c in kept if not self._late()]
-        right = [c for c, entry in single if entry.verdict == "holds"]
-        wrong = [entry for _, entry in single if entry.verdict != "holds"]
-        if len(right) > 1:
-            return [self._checked(right, samples), *wrong]
-        return [entry for _, entry in single]
+        return self._part_that_holds(good, samples)
+
+    def _part_that_holds(self, good: list[_Candidate], samples: int) -> list[Found]:
+        """One by one, those first that a step contradicts least, until all others are known.
+
+        Generators of the whole do not suffice here: a symmetry can be the product of two maps that are none. What
+        those that hold generate holds too, and a product of one of these with one that is refuted does not.
+        """
+        right: list[tuple[_Candidate, Found]] = []
+        wrong: list[tuple[_Candidate, Found]] = []
+        for candidate in sorted(good, key=_nearness):
+            held = generated([_points(c) for c, _ in right])
+            point = _points(candidate)
+            if right and tuple(point.tolist()) in held.elements:
+                continue
+            inside = [np.array(e) for e in held.elements] or [np.arange(point.size)]
+            refuted = {tuple(_points(c).tolist()) for c, entry in wrong if entry.verdict == "refuted"}
+            if any(tuple(point[e].tolist()) in refuted or tuple(e[point].tolist()) in refuted for e in inside):
+                continue
+            if self._late() or len(wrong) >= self.checks:
+                self.unchecked += 1
+                continue
+            entry = self._checked([candidate], samples)
+            (right if entry.verdict == "holds" else wrong).append((candidate, entry))
+        rest = [entry for _, entry in wrong]
+        if len(right) > 1 and not self._late():
+            kept = [right[k][0] for k in generated([_points(c) for c, _ in right]).kept]
+            whole = self._checked(kept, samples)
+            if whole.verdict == "holds":
+                return [whole, *rest]
+        return [*(entry for _, entry in right), *rest]
 
     def _distinct(self, good: list[_Candidate], samples: int) -> list[_Candidate]:
         """Of proposals that differ only in numbers that never changed, the first that the check does not refute."""
@@ -545,6 +570,12 @@ def _one_of(rep: Any, k: int, count: int) -> str:
 
 def _points(candidate: _Candidate) -> IntArray:
     return points(candidate.proposal.observation, candidate.proposal.action)
+
+
+def _nearness(candidate: _Candidate) -> tuple[float, int, float]:
+    """In the order of what one step shows, in powers of ten above rounding; then plain maps first."""
+    worst = candidate.look.worst if candidate.look is not None else 1.0
+    return round(math.log10(max(worst, 1e-12))), candidate.proposal.order, candidate.proposal.score
 
 
 def _small(verdict: EnvVerdict) -> bool:
