@@ -25,11 +25,12 @@ from burnside.canonical.checking.check import check_symmetry  # noqa: E402
 from burnside.canonical.discovery.flat import FlatEnv  # noqa: E402
 from burnside.canonical.discovery.lifting import Screen  # noqa: E402
 from burnside.canonical.discovery.recorded import discover_data  # noqa: E402
-from burnside.canonical.discovery.search import discover_env  # noqa: E402
+from burnside.canonical.discovery.results import Found  # noqa: E402
+from burnside.canonical.discovery.search import _Candidate, _Sorted, discover_env  # noqa: E402
 from burnside.canonical.discovery.simulator import open_simulator  # noqa: E402
 from burnside.errors import InvalidParameter  # noqa: E402
 from burnside.symmetry import EnvSymmetry, SignedPermutation  # noqa: E402
-from burnside.symmetry.proposals import Transitions, collect, episodes_as_arrays, propose  # noqa: E402
+from burnside.symmetry.proposals import Proposal, Transitions, collect, episodes_as_arrays, propose  # noqa: E402
 
 
 def proposed(name, steps=4000, **options):
@@ -94,7 +95,7 @@ def test_worlds_of_ones_own(world, wanted):
 
 
 def test_points_that_change_places_are_found_among_many_wrong_maps():
-    found = discovered(Swarm())
+    found = discover_env(Swarm(), steps=1000, samples=20)
     assert [(entry.order, entry.verdict) for entry in found.found] == [(48, "holds")]
     assert any(entry.verdict == "refuted" for entry in found.refuted)  # some look right in one step, and are not
 
@@ -216,6 +217,39 @@ def test_trajectories_refute_a_lander_whose_legs_stay():
 
 
 # ---------------------------------------------------------------------- data alone
+
+
+def test_where_starts_differ_nothing_is_found_and_no_time_is_lost(monkeypatch):
+    pytest.importorskip("Box2D")
+    calls = []
+
+    def counting(env, symmetry, **options):
+        calls.append(options["samples"])
+        return check_symmetry(env, symmetry, **options)
+
+    monkeypatch.setattr("burnside.canonical.discovery.search.check_symmetry", counting)
+    found = discover_env(gymnasium.make("BipedalWalker-v3"), steps=4000, samples=500, checks=2)
+    assert not found.found and found.undecided  # nothing was compared, so nothing is a finding
+    assert all("law of reset is not symmetric" in entry.why for entry in found.undecided)
+    assert calls == [60] * len(found.undecided)  # more places, or another tolerance, would say the same
+
+
+def test_a_product_with_what_is_refuted_needs_no_check():
+    def candidate(observation, action):
+        return _Candidate(Proposal(SignedPermutation(observation), SignedPermutation(action), 1.0, 2), None, None)
+
+    mirror, turn = candidate("0,-1,2,-3", "0,-1"), candidate("-0,-1,-2,-3", "-0,-1")
+    swap, swapped = candidate("1,0,3,2", "1,0"), candidate("-1,0,-3,2", "-1,0")
+    among = _Sorted()
+    assert among.known(mirror) == ""
+    among.right += [(c, Found("mirror", 2, (), "holds")) for c in (mirror, turn)]
+    assert among.known(candidate("-0,1,-2,3", "-0,1")) == "holds"
+    assert among.known(swapped) == ""
+    among.wrong.append((swap, Found("mirror", 2, (), "inconclusive")))
+    assert among.known(swapped) == ""  # what could not be decided says nothing about others
+    among.wrong.append((swap, Found("mirror", 2, (), "refuted")))
+    assert among.known(swapped) == "refuted"
+    assert among.known(candidate("1,0,3,2", "0,1")) == ""
 
 
 def toy(n, seed, pull=0.0):

@@ -17,6 +17,7 @@ import numpy as np
 
 from burnside._types import BoolArray, FloatArray, IntArray
 from burnside.canonical.checking.check import check_symmetry
+from burnside.canonical.checking.evidence import COMPONENTS
 from burnside.canonical.checking.verdict import EnvVerdict
 from burnside.canonical.discovery.flat import FlatEnv
 from burnside.canonical.discovery.groups import generated, points
@@ -60,6 +61,27 @@ class _Candidate:
     @property
     def good_dynamics(self) -> bool:
         return self.look is not None and self.look.dynamics <= GOOD
+
+
+@dataclass
+class _Sorted:
+    """Candidates that were checked: those that hold, those that do not, and what follows without a check."""
+
+    right: list[tuple[_Candidate, Found]] = field(default_factory=list)
+    wrong: list[tuple[_Candidate, Found]] = field(default_factory=list)
+    follow: list[Found] = field(default_factory=list)
+
+    def known(self, candidate: _Candidate) -> str:
+        """What follows for another one: products of what holds hold, a product with one that is refuted does not."""
+        point = _points(candidate)
+        held = generated([_points(c) for c, _ in self.right]).elements
+        if tuple(point.tolist()) in held:
+            return "holds"
+        refuted = {tuple(_points(c).tolist()) for c, entry in self.wrong if entry.verdict == "refuted"}
+        for e in (np.array(row) for row in held) if refuted else ():
+            if tuple(point[e].tolist()) in refuted or tuple(e[point].tolist()) in refuted:
+                return "refuted"
+        return ""
 
 
 def discover_env(
@@ -136,8 +158,8 @@ class _Search:
         proposals = self._proposals(data)
         candidates = self._candidates(proposals)
         turns = find_turns(self.simulator, self.seed) if self.simulator is not None and self.exact else []
-        self._world()
-        self._permutations(candidates)
+        if not self._world():  # moves of the picture alone are none of the world
+            self._permutations(candidates)
         for turn in turns:
             self._turn(turn, candidates)
         self._tidy()
@@ -197,19 +219,21 @@ class _Search:
     def _late(self) -> bool:
         return time.process_time() - self.began > self.seconds
 
-    def _world(self) -> None:
-        """Grid worlds whose whole grid can be turned: checked as they are, not as vectors."""
+    def _world(self) -> bool:
+        """Grid worlds whose whole grid can be turned: checked as they are, not as vectors. Whether that holds."""
         from burnside.canonical.discovery.boards import grid_world
 
         symmetry = grid_world(self.env.env)
         if symmetry is None:
-            return
+            return False
         count = len(symmetry.generators)
         texts = tuple(
             (_one_of(symmetry.observation, k, count), _one_of(symmetry.action, k, count)) for k in range(count)
         )
         blank = Found(str(symmetry.group), symmetry.order, texts, "inconclusive", symmetry=symmetry)
-        self._keep(self._decided(blank, self.samples, self.env.env))
+        entry = self._decided(blank, self.samples, self.env.env)
+        self._keep(entry)
+        return entry.verdict == "holds"
 
     # ------------------------------------------------------------------ states, and the quick look
 
@@ -289,25 +313,10 @@ class _Search:
             if whole.verdict == "holds" or (whole.verdict == "inconclusive" and whole.statistics):
                 self._keep(whole)
                 return
-        held: list[_Candidate] = []
-        single: list[Found] = []
+        sorted_out = _Sorted()
         for candidate in blind[: self.checks]:
-            if held and tuple(_points(candidate).tolist()) in generated([_points(c) for c in held]).elements:
-                continue
-            if self._late():
-                self.unchecked += 1
-                continue
-            entry = self._checked([candidate], self.samples)
-            if entry.verdict == "holds":
-                held.append(candidate)
-                single.append(entry)
-            else:
-                self._keep(entry)
-        if len(held) > 1 and not self._late():
-            kept = [held[k] for k in generated([_points(c) for c in held]).kept]
-            whole = self._checked(kept, self.samples)
-            single = [whole] if whole.verdict == "holds" else single
-        for entry in single:
+            self._sort(candidate, sorted_out, quick=True)
+        for entry in self._together(sorted_out, self.samples):
             self._keep(entry)
         self.unchecked += max(0, len(blind) - self.checks)
 
@@ -328,29 +337,40 @@ class _Search:
         Generators of the whole do not suffice here: a symmetry can be the product of two maps that are none. What
         those that hold generate holds too, and a product of one of these with one that is refuted does not.
         """
-        right: list[tuple[_Candidate, Found]] = []
-        wrong: list[tuple[_Candidate, Found]] = []
+        sorted_out = _Sorted()
         for candidate in sorted(good, key=_nearness):
-            held = generated([_points(c) for c, _ in right])
-            point = _points(candidate)
-            if right and tuple(point.tolist()) in held.elements:
-                continue
-            inside = [np.array(e) for e in held.elements] or [np.arange(point.size)]
-            refuted = {tuple(_points(c).tolist()) for c, entry in wrong if entry.verdict == "refuted"}
-            if any(tuple(point[e].tolist()) in refuted or tuple(e[point].tolist()) in refuted for e in inside):
-                continue
-            if self._late() or len(wrong) >= self.checks:
+            if len(sorted_out.wrong) < self.checks:
+                self._sort(candidate, sorted_out)
+            else:
                 self.unchecked += 1
-                continue
-            entry = self._checked([candidate], samples)
-            (right if entry.verdict == "holds" else wrong).append((candidate, entry))
-        rest = [entry for _, entry in wrong]
-        if len(right) > 1 and not self._late():
-            kept = [right[k][0] for k in generated([_points(c) for c, _ in right]).kept]
+        return self._together(sorted_out, samples)
+
+    def _sort(self, candidate: _Candidate, among: _Sorted, *, quick: bool = False) -> None:
+        """Check a candidate, unless those that were checked say all about it; quick: first at few places."""
+        known = among.known(candidate)
+        if known == "holds":
+            return
+        if known == "refuted":
+            why = "it is the product of one that holds and one that is refuted"
+            among.follow.append(replace(self._named(candidate), verdict="refuted", why=why))
+            return
+        if self._late():
+            self.unchecked += 1
+            return
+        entry = self._checked([candidate], _FEW, "walk") if quick else None
+        if entry is None or not (entry.verdict == "refuted" or _hopeless(entry)):
+            entry = self._checked([candidate], self.samples)
+        (among.right if entry.verdict == "holds" else among.wrong).append((candidate, entry))
+
+    def _together(self, among: _Sorted, samples: int) -> list[Found]:
+        """What holds as one group, and all else."""
+        rest = [*(entry for _, entry in among.wrong), *among.follow]
+        kept = [among.right[k][0] for k in generated([_points(c) for c, _ in among.right]).kept]
+        if len(kept) > 1 and not self._late():
             whole = self._checked(kept, samples)
             if whole.verdict == "holds":
                 return [whole, *rest]
-        return [*(entry for _, entry in right), *rest]
+        return [*(entry for _, entry in among.right), *rest]
 
     def _distinct(self, good: list[_Candidate], samples: int) -> list[_Candidate]:
         """Of proposals that differ only in numbers that never changed, the first that the check does not refute."""
@@ -450,7 +470,8 @@ class _Search:
         options["names"] = self.env.layout.names if other is None else None
         try:
             verdict = check_symmetry(env, symmetry, tol=self.tol, places=places, **options)
-            if verdict.verdict != "holds" and _small(verdict):
+            by_number = verdict.method in ("deterministic", "two-sample")  # elsewhere tol decides nothing
+            if by_number and verdict.verdict != "holds" and _small(verdict):
                 again = check_symmetry(env, symmetry, tol=NEARLY, places="reached", **options)
                 if again.verdict == "holds":
                     parts, eps = components_of(again)
@@ -562,6 +583,12 @@ class _Search:
 # ---------------------------------------------------------------------- small things
 
 
+def _hopeless(entry: Found) -> bool:
+    """Whether more places cannot help: starts differ, so trajectories do, whatever the dynamics are."""
+    starts = entry.components.get("reset", {}).get("verdict")
+    return entry.evidence == "statistics" and starts == "refuted" and not entry.statistics
+
+
 def _one_of(rep: Any, k: int, count: int) -> str:
     """What generator k does, as text."""
     maps = getattr(rep, "maps", None)
@@ -588,12 +615,18 @@ def _small(verdict: EnvVerdict) -> bool:
 
 
 def _shortly(verdict: EnvVerdict) -> str:
-    text = str(verdict.counterexample) if verdict.counterexample is not None else verdict.advice
+    if verdict.counterexample is not None:
+        text = str(verdict.counterexample)
+    else:
+        open_ = [
+            verdict.components[name].text for name in COMPONENTS if verdict.components[name].verdict == "inconclusive"
+        ]
+        text = "; ".join(dict.fromkeys(said for said in (*open_, verdict.advice) if said))
     return text if len(text) <= 600 else text[:600] + " …"
 
 
 def _statistics(verdict: EnvVerdict) -> dict[str, float]:
-    if verdict.method != "trajectories":
+    if verdict.method != "trajectories" or not verdict.checked:
         return {}
     return {"level": 1 - verdict.confidence, "resolution": verdict.resolution, "trajectories": float(verdict.checked)}
 
