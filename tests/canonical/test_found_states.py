@@ -50,6 +50,28 @@ class Arm(Own):
         return np.cos(a)
 
 
+class Clipped(Own):
+    """A cart on a spring whose speed is shown up to a bound, as Gymnasium's walkers show theirs."""
+
+    def __init__(self, slope=0.0):
+        self.slope = slope
+        self.observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float64)
+        self.action_space = spaces.Box(-1, 1, (1,), np.float32)
+
+    def begin(self):
+        self.place, self.speed = self.np_random.uniform(-1, 1, 2)
+
+    def seen(self):
+        return np.array([self.place, np.clip(self.speed, -0.5, 0.5)])
+
+    _get_obs = seen
+
+    def move(self, force):
+        self.speed += 0.1 * (float(force[0]) - self.place + self.slope)
+        self.place += 0.1 * self.speed
+        return -abs(self.place)
+
+
 class Levers(Own):
     """Three levers that are alike, unless the first is worth something by itself."""
 
@@ -144,8 +166,9 @@ LOOK = EnvSymmetry("SO(3)", Rotation((7, 8, 9), quaternions=[(0, 1, 2, 3)]), "tr
         (Arm(), Arm(back=0.101), ARM, "dynamics"),
         (Levers(), Levers(bonus=0.1), LEVERS, "reward"),
         (Satellite(), Satellite(pull=0.05), LOOK, "dynamics"),
+        (Clipped(), Clipped(slope=0.01), EnvSymmetry("mirror", "-0,-1", "-0"), "dynamics"),
     ],
-    ids=["bent", "whole numbers", "quaternions"],
+    ids=["bent", "whole numbers", "quaternions", "clipped"],
 )
 def test_no_line_about_the_state_is_needed(right, wrong, symmetry, part):
     found = check_symmetry(right, symmetry, **FEW)

@@ -100,6 +100,32 @@ def test_points_that_change_places_are_found_among_many_wrong_maps():
     assert any(entry.verdict == "refuted" for entry in found.refuted)  # some look right in one step, and are not
 
 
+class Pictured(gymnasium.Env):
+    """A point on a board that is shown as a picture: nothing says what is seen without a step."""
+
+    observation_space = gymnasium.spaces.Box(0, 255, (3, 3, 1), np.uint8)
+    action_space = gymnasium.spaces.Discrete(4)
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        self.place = self.np_random.integers(0, 3, 2)
+        return self.picture(), {}
+
+    def picture(self):
+        shown = np.zeros((3, 3, 1), np.uint8)
+        shown[tuple(self.place)] = 255
+        return shown
+
+    def step(self, action):
+        self.place = np.clip(self.place + [(1, 0), (0, 1), (-1, 0), (0, -1)][int(action)], 0, 2)
+        return self.picture(), float((self.place == 1).all()), False, False, {}
+
+
+def test_pictures_of_a_board_are_checked_though_states_cannot_be_moved():
+    found = discover_env(Pictured(), steps=1000, samples=100)
+    assert groups(found) == [("D4", "holds")]
+
+
 def test_dynamics_can_have_more_symmetry_than_the_reward():
     found = discovered(SquareLeft())
     (entry,) = found.found

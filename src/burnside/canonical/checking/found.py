@@ -137,9 +137,10 @@ class _Finder:
         """Where observations are sums of numbers of the state: the state that is seen as the image, solved for."""
         varies = np.ptp(self.vectors, axis=0) > 0
         inputs = np.concatenate([self.vectors * varies, np.ones((len(self.vectors), 1))], axis=1)
-        weights: FloatArray = np.asarray(np.linalg.lstsq(inputs[::2], self.rows[::2], rcond=1e-10)[0])
+        clipped = _clipped(self.rows)
+        weights = _regressed(inputs, self.rows, clipped)
         size = 1 + np.abs(self.rows).max(axis=0)
-        if not (np.abs(inputs @ weights - self.rows) <= self._slack() * size).all():
+        if weights is None or not (clipped | (np.abs(inputs @ weights - self.rows) <= self._slack() * size)).all():
             return None
         near = np.abs(weights - np.rint(weights)) < 1e-5
         weights[near] = np.rint(weights[near])  # most are numbers of the state themselves
@@ -321,6 +322,25 @@ class _Finder:
             return moved(g, np.asarray(state, dtype=np.float64))
 
         return StateAccess(lambda env: self._read(simulator.get(flat)), put, act, False, False)
+
+
+def _clipped(rows: FloatArray) -> BoolArray:
+    """Which numbers lie at a bound: at either end of a column of which one end was met more than once."""
+    ends = [rows == rows.max(axis=0), rows == rows.min(axis=0)]
+    bounded = np.any([at.sum(axis=0) > 1 for at in ends], axis=0) & (np.ptp(rows, axis=0) > 0)
+    return (ends[0] | ends[1]) & bounded
+
+
+def _regressed(inputs: FloatArray, rows: FloatArray, left_out: BoolArray) -> FloatArray | None:
+    """Weights with ``rows ≈ inputs @ weights``, without some numbers of some columns; None if too few are left."""
+    half = inputs[::2]
+    weights: FloatArray = np.asarray(np.linalg.lstsq(half, rows[::2], rcond=1e-10)[0])
+    for k in np.flatnonzero(left_out.any(axis=0)).tolist():
+        kept = ~left_out[::2, k]
+        if kept.sum() <= half.shape[1]:
+            return None
+        weights[:, k] = np.linalg.lstsq(half[kept], rows[::2, k][kept], rcond=1e-10)[0]
+    return weights
 
 
 def _key(g: Any) -> Any:

@@ -266,11 +266,11 @@ class _Search:
             looks = [(self.screen.look(proposal.observation, proposal.action, s), s) for s in lifts]
             best = min(looks, key=lambda entry: (entry[0].worst, entry[0].dynamics))
             return _Candidate(proposal, best[1], best[0])
+        if simulator.look is None:
+            return _Candidate(proposal, None, None)  # what is seen is not known without a step: the check decides
         self.solved += 1
         if self.solved > _SOLVED:
             return _Candidate(proposal, None, None, "it came after others for whose states equations were solved")
-        if simulator.look is None:
-            return _Candidate(proposal, None, None, "what is seen at a state is not known without a step")
         solve = _Solver(lifter, proposal.observation)
         # A few states suffice to see that nothing is seen as the image, or that a step from there is another one.
         first = self.screen.look(proposal.observation, proposal.action, solve, places=3)
