@@ -163,3 +163,29 @@ def test_the_model_is_not_changed():
     repaired_model(model)
     for name, value in before.items():
         assert np.array_equal(getattr(model, name), value)
+
+
+TENDONS = """<mujoco><worldbody>
+  <body name="left" pos="0 .2 1"><joint name="lj" axis="1 0 0"/><geom size=".1"/></body>
+  <body name="right" pos="0 -.2 1"><joint name="rj" axis="1 0 0"/><geom size=".1"/></body></worldbody>
+  <tendon><fixed name="tl"><joint joint="lj" coef="1"/></fixed>
+  <fixed name="tr"><joint joint="rj" coef="{}"/></fixed></tendon>
+  <actuator><motor tendon="tl" name="ml"/><motor tendon="tr" name="mr"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize(("coefficient", "wanted"), [(1, []), (-1, []), (1.3, [0.3]), (2, [1.0]), (-0.8, [0.2])])
+def test_coefficients_of_tendons_are_compared(coefficient, wanted):
+    report = lint_model(mujoco.MjModel.from_xml_string(TENDONS.format(coefficient)))
+    (found,) = report.maps
+    assert found.motion == "y → −y" and str(found.states.ctrl) in ("1,0", "-1,-0")
+    assert [v.amount for v in found.violations] == pytest.approx(wanted)
+    assert all(v.what == "tendon coefficient of rj" for v in found.violations)
+
+
+def test_gravity_that_is_tilted_is_said():
+    model = mujoco.MjModel.from_xml_string(
+        TENDONS.format(1).replace("<worldbody>", '<option gravity="0 2 -9"/><worldbody>')
+    )
+    report = lint_model(model)
+    assert ("y → −y", "gravity is tilted: (0, 2, -9) becomes (0, -2, -9)") in report.rejected
+    assert not lint_model(mujoco.MjModel.from_xml_string(TENDONS.format(1))).rejected

@@ -586,12 +586,24 @@ class _Work:
                 self.add("tendon without a partner", self.rest.name("tendon", tendon), "–", None)
             elif self.once(tendon, image, self.tendon_map):
                 sign = float(self.tendon_signs[tendon])
+                self.coefficients(tendon, image, self.moved_path(paths[tendon]), paths[image], sign)
                 for what, array in _TENDON.items():
                     self.rows(what, "tendon", tendon, image, array)
                 if m.tendon_limited[tendon]:
                     self.rows("tendon range", "tendon", tendon, image, "tendon_range", _interval(sign))
                 if m.tendon_stiffness[tendon]:
                     self.rows("tendon rest length", "tendon", tendon, image, "tendon_lengthspring", _interval(sign))
+
+    def coefficients(self, tendon: int, image: int, wanted: list[Any], got: list[Any], sign: float) -> None:
+        """How much of each joint is in the sum of a linear tendon, and in that of its image."""
+        names = self.rest.name("tendon", tendon), self.rest.name("tendon", image)
+        found = {joint: parameter for kind, joint, parameter in got if kind == self.rest.mujoco.mjtWrap.mjWRAP_JOINT}
+        for kind, joint, parameter in wanted:
+            if kind == self.rest.mujoco.mjtWrap.mjWRAP_JOINT and joint in found:
+                off = abs(sign * parameter - found[joint])
+                if off > self.tolerance * max(abs(parameter), abs(found[joint])):
+                    what = f"tendon coefficient of {self.rest.name('joint', joint)}"
+                    self.add(what, *names, off, f"{sign * parameter:g}", f"{found[joint]:g}")
 
     def path(self, tendon: int) -> list[tuple[int, int, float]]:
         m, first = self.m, int(self.m.tendon_adr[tendon])
@@ -949,7 +961,8 @@ def _same_path(a: list[tuple[int, int, float]], b: list[tuple[int, int, float]])
         if set(ours) != set(theirs):
             return 0.0
         for sign in (1.0, -1.0):
-            if all(abs(ours[n] - sign * theirs[n]) <= 0.5 * abs(ours[n]) for n in ours):
+            # the same whichever of both is asked, or one would have a partner that has none
+            if all(abs(ours[n] - sign * theirs[n]) <= 0.5 * max(abs(ours[n]), abs(theirs[n])) for n in ours):
                 return sign
         return 0.0
     for path in (b, b[::-1]):

@@ -14,7 +14,7 @@ from burnside._types import AnyArray, FloatArray
 from burnside.errors import MissingExtra
 from burnside.groups.rigid import matrix_to_quaternion
 
-__all__ = ["Motion", "Rest", "candidate_motions", "mujoco_module", "quaternion", "quiet"]
+__all__ = ["Motion", "Rest", "candidate_motions", "mujoco_module", "quaternion", "quiet", "tilted_motions"]
 
 _STEEP = 0.05  # a motion that tilts gravity by more than this (relative) is not proposed: nothing could repair it
 _FOLDS = (3, 5, 6, 8)  # turns about z that are tried beside half and quarter turns
@@ -76,7 +76,23 @@ def candidate_motions(gravity: FloatArray) -> list[Motion]:
     >>> [motion.name for motion in candidate_motions(np.array([0.0, 0.0, -9.81]))][:4]
     ['y → −y', 'x → −x', 'x ↔ y', 'x ↔ −y']
     """
-    found = [
+    size = float(np.linalg.norm(gravity))
+    return [motion for motion in _motions() if np.linalg.norm(motion.matrix @ gravity - gravity) <= _STEEP * size]
+
+
+def tilted_motions(gravity: FloatArray) -> list[Motion]:
+    """Those that would be tried if gravity were not tilted: on a slope, the mirror that exchanges up and down of it.
+
+    >>> [motion.name for motion in tilted_motions(np.array([0.0, 0.9, -9.8]))][:3]
+    ['y → −y', 'x ↔ y', 'x ↔ −y']
+    """
+    straight = np.where(np.arange(3) == np.argmax(np.abs(gravity)), gravity, 0.0)
+    tried = [motion.name for motion in candidate_motions(gravity)]
+    return [motion for motion in candidate_motions(straight) if motion.name not in tried]
+
+
+def _motions() -> list[Motion]:
+    return [
         Motion("y → −y", np.diag([1.0, -1.0, 1.0]), 2),
         Motion("x → −x", np.diag([-1.0, 1.0, 1.0]), 2),
         Motion("z → −z", np.diag([1.0, 1.0, -1.0]), 2),
@@ -89,8 +105,6 @@ def candidate_motions(gravity: FloatArray) -> list[Motion]:
         Motion("inversion of space", -np.eye(3), 2),
         *(Motion(f"turn about z by {360 / n:g}°", _turn(2 * np.pi / n), n) for n in _FOLDS),
     ]
-    size = float(np.linalg.norm(gravity))
-    return [motion for motion in found if np.linalg.norm(motion.matrix @ gravity - gravity) <= _STEEP * size]
 
 
 def quaternion(matrix: FloatArray) -> FloatArray:

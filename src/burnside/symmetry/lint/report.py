@@ -11,7 +11,7 @@ import numpy as np
 from burnside.symmetry.base import Map
 from burnside.symmetry.lint.compare import Comparison, Violation, compare
 from burnside.symmetry.lint.matching import Matching, exchanges, match_bodies
-from burnside.symmetry.lint.motions import Rest, candidate_motions
+from burnside.symmetry.lint.motions import Motion, Rest, candidate_motions, tilted_motions
 from burnside.symmetry.lint.simulate import MirrorStep, Start, contact_differences, mirror_steps, sample_starts
 from burnside.symmetry.lint.states import StateMap, state_map
 from burnside.symmetry.vectors import SignedPermutation
@@ -157,8 +157,21 @@ def lint_model(
         maps = [_simulated(rest, found, starts) for found in maps]
     tried = ("exchange", *(motion.name for motion in candidate_motions(np.array(model.opt.gravity))))
     accepted = {found.motion for found in maps}
+    rejected += [] if only else _tilted(rest)
     left = tuple(entry for entry in rejected if entry[0] not in accepted)
     return LintReport(name, tuple(maps), left, _group_order([f.states for f in maps if f.clean]), tried)
+
+
+def _tilted(rest: Rest) -> list[tuple[str, str]]:
+    """Motions that map the bodies, but not gravity: it is tilted, which no part of the model could make up for."""
+    gravity = np.array(rest.model.opt.gravity)
+    found = []
+    for matching in _matched(rest, tilted_motions(gravity)):
+        here, there = (
+            ", ".join(f"{x:g}" for x in v.round(12) + 0.0) for v in (gravity, matching.motion.matrix @ gravity)
+        )
+        found.append((matching.motion.name, f"gravity is tilted: ({here}) becomes ({there})"))
+    return found
 
 
 def _simulated(rest: Rest, found: ModelMap, starts: list[Start]) -> ModelMap:
@@ -185,11 +198,16 @@ def _matchings(rest: Rest, only: str) -> list[Matching]:
     """All matchings worth a look: exchanges, and for every motion the plane or axis through the origin or the base."""
     found = [] if only and not only.startswith("exchange") else exchanges(rest)
     found = [matching for matching in found if not only or matching.motion.name == only]
+    motions = candidate_motions(np.array(rest.model.opt.gravity))
+    return found + _matched(rest, [motion for motion in motions if not only or motion.name == only])
+
+
+def _matched(rest: Rest, motions: list[Motion]) -> list[Matching]:
+    """Bodies matched under each motion, through the origin or through a base; nothing where they do not match."""
     bases = [b for b in rest.children[0] if np.linalg.norm(rest.body_pos[b]) > 0]
     bases.sort(key=lambda b: -float(rest.model.body_subtreemass[b]))
-    for motion in candidate_motions(np.array(rest.model.opt.gravity)):
-        if only and motion.name != only:
-            continue
+    found = []
+    for motion in motions:
         places = [np.zeros(3)] + [rest.body_pos[b] - motion.matrix @ rest.body_pos[b] for b in bases[:2]]
         for offset in places:
             matching = match_bodies(rest, motion, offset)

@@ -69,15 +69,25 @@ def state_map(rest: Rest, matching: Matching, comparison: Comparison) -> StateMa
             qpos[p2, p] = qvel[v2, v] = matching.signs[joint]
             offset[p2] = matching.offsets[joint]
     ctrl, act = np.zeros((m.nu, m.nu)), np.zeros((m.na, m.na))
-    for actuator, image in enumerate(comparison.actuators.tolist()):
-        if image < 0:
-            image = actuator  # reported as a violation; the map must still be one
+    for actuator, image in enumerate(_completed(comparison.actuators.tolist())):
         sign = float(comparison.actuator_signs[actuator])
         ctrl[image, actuator] = sign
         first, count = int(m.actuator_actadr[actuator]), int(m.actuator_actnum[actuator])
         for k in range(count if first >= 0 else 0):
             act[int(m.actuator_actadr[image]) + k, first + k] = sign
     return StateMap(as_map(qpos, offset), as_map(qvel), as_map(ctrl), as_map(act))
+
+
+def _completed(images: list[int]) -> list[int]:
+    """Those without an image (−1, reported as violations) get one that is left, their own if it is: still one to one.
+
+    >>> _completed([-1, 0, 2, -1])
+    [1, 0, 2, 3]
+    """
+    free = [k for k in range(len(images)) if k not in images]
+    own = {k for k, image in enumerate(images) if image < 0 and k in free}
+    others = iter([k for k in free if k not in own])
+    return [image if image >= 0 else k if k in own else next(others) for k, image in enumerate(images)]
 
 
 def as_map(matrix: FloatArray, offset: FloatArray | None = None) -> Map:
