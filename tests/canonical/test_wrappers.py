@@ -22,7 +22,7 @@ from burnside.canonical import (
 )
 from burnside.canonical.base import equal
 from burnside.envs.ring.symmetry import RollToGoal
-from burnside.errors import InvalidAction, InvalidParameter, NotVerified
+from burnside.errors import BurnsideError, InvalidAction, InvalidParameter, NotVerified
 from burnside.groups import Action, Group
 
 
@@ -515,3 +515,16 @@ def test_declared_symmetries_are_checked_too() -> None:
     CanonicalEnv(gym.make("burnside/Ring1D-v0", n=5), check=True)
     stack = FrameStackObservation(gym.make("CartPole-v1"), 3)
     CanonicalEnv(stack, MIRROR, stacked=True, check=True)
+
+
+@pytest.mark.parametrize("action", ["labels 0,2,1", "labels 1,2,0"])
+def test_labels_that_are_no_actions_are_refused_at_once(action):
+    """Not by an assertion of the environment in some step."""
+    wrong = EnvSymmetry("mirror" if action == "labels 0,2,1" else "C3", observation="trivial", action=action)
+    for wrapper in (CanonicalEnv, AugmentedEnv):
+        with pytest.raises(BurnsideError, match=r"to 2, which is none of Discrete\(2\)"):
+            wrapper(gym.make("CartPole-v1"), wrong)
+    envs = gym.make_vec("CartPole-v1", num_envs=2, vectorization_mode="sync")
+    for several in (CanonicalVectorEnv, AugmentedVectorEnv):
+        with pytest.raises(BurnsideError, match="which is none of"):
+            several(envs, wrong)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from burnside.cli import main
+from burnside.cli.check import open_environment
 
 CASES = "tests.canonical.cases"
 REFLECTION = "burnside.canonical.known:cartpole_reflection"
@@ -121,3 +122,8 @@ def test_ctrl_c_stops_at_once() -> None:
     run.send_signal(signal.SIGINT)
     _, err = run.communicate(timeout=60)
     assert run.returncode == 130 and "interrupted" in err and "Traceback" not in err
+
+
+def test_tasks_of_dm_control_by_the_name_that_lint_takes():
+    pytest.importorskip("dm_control")
+    assert open_environment("dm_control:pendulum-swingup", ()).spec.id == "dm_control/pendulum-swingup-v0"

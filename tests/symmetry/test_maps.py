@@ -211,3 +211,15 @@ def test_sums() -> None:
         SignedPermutation("0") + Image("turn")
     with pytest.raises(InvalidParameter, match="not a representation"):
         as_representation(3)
+
+
+@pytest.mark.parametrize("spec", [[-0, -1], (-0, 2, -1), np.array([0, -1])])
+def test_a_zero_whose_sign_was_lost_is_refused(spec):
+    with pytest.raises(InvalidAction, match="a number 0 has no sign"):
+        SignedPermutation(spec)
+
+
+def test_a_zero_whose_sign_is_plain_is_taken():
+    assert str(SignedPermutation(["-0", -1])) == "-0,-1"
+    assert str(SignedPermutation([0, 1], [-1, -1])) == "-0,-1"
+    assert str(SignedPermutation([1, 0])) == "1,0"

@@ -15,6 +15,7 @@ import numpy as np
 from burnside._types import AnyArray, BoolArray
 from burnside.canonical.base import Canonicalizer, largest_gap, numbers, tree_map
 from burnside.canonical.checking.canonicity import acts_as_group
+from burnside.canonical.checking.spaces import inside
 from burnside.canonical.checking.tolerance import Ruler
 from burnside.canonical.construction import check_at_construction
 from burnside.canonical.declared import known_symmetry
@@ -33,6 +34,8 @@ except ImportError:  # pragma: no cover - the whole module rests on it
     raise MissingExtra("gymnasium", "envs") from None
 
 __all__ = ["AugmentedEnv", "AugmentedVectorEnv", "CanonicalEnv", "CanonicalVectorEnv"]
+
+_LABELS = 64  # numbered actions that are tried when a wrapper is made
 
 
 def _declared(env: Any, canonicalizer: Any, user: str, stacked: bool) -> tuple[Canonicalizer, EnvSymmetry | None]:
@@ -138,6 +141,21 @@ def _claimed(canonicalizer: Any, symmetry: Any) -> Any:
     return canonicalizer if _is_symmetry(canonicalizer) else None
 
 
+def _labels_fit(symmetry: Any, space: Any) -> None:
+    """Refuse a symmetry that takes numbered actions to what are none: else a step far from here would fail."""
+    if symmetry is None or not isinstance(space, gym.spaces.Discrete):
+        return
+    safe, first, count = guarded(as_symmetry(symmetry)), int(space.start), int(space.n)
+    for g in safe.generators:
+        for action in range(first, first + min(count, _LABELS)):
+            image = safe.act_on_action(g, action)
+            if not inside(space, image):
+                raise InvalidAction(
+                    f"{safe.name} takes action {action} to {image!r:.40}, which is none of {space}: declare how it "
+                    f'acts on {count} numbered actions, as in action="labels …"'
+                )
+
+
 class CanonicalEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
     """An environment that shows the canonical form of every observation, and understands actions accordingly.
 
@@ -180,6 +198,7 @@ class CanonicalEnv(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorA
         gym.Wrapper.__init__(self, env)
         self.form, self.symmetry = _declared(env, canonicalizer, "CanonicalEnv", stacked)
         self._safe = GuardedForm(self.form)
+        _labels_fit(_claimed(canonicalizer, symmetry), self.action_space)
         if check:
             check_at_construction(env, _claimed(canonicalizer, symmetry) or self.symmetry, self.form)
         self._frames = 0 if stacked else None
@@ -236,6 +255,7 @@ class CanonicalVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
         super().__init__(env)
         self.form, self.symmetry = _declared(env, canonicalizer, "CanonicalVectorEnv", stacked)
         self._safe = GuardedForm(self.form)
+        _labels_fit(_claimed(canonicalizer, symmetry), self.single_action_space)
         if check:
             check_at_construction(env, _claimed(canonicalizer, symmetry) or self.symmetry, self.form)
         self._frames = 1 if stacked else None
@@ -316,6 +336,7 @@ def _can_augment(symmetry: EnvSymmetry, space: gym.Space[Any]) -> None:
             f"augmentation needs the elements and the inverse of {symmetry.name}: "
             "give EnvSymmetry(…, elements=…, inverse=…)"
         )
+    _labels_fit(symmetry, space)
     space = copy.deepcopy(space)  # whose random state is the learner's
     space.seed(0)
     ruler = Ruler(1e-5, np.empty(0), 0.0, np.empty(0, dtype=np.bool_))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
 from burnside.cli.console import output, print_json, progress, styled, table
-from burnside.cli.models import call_theirs, load_object, make_env, parse_parameters
+from burnside.cli.models import call_theirs, is_env_id, load_object, make_env, parse_parameters
 from burnside.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ class Check:
 def open_environment(reference: str, param: tuple[str, ...]) -> Any:
     """The environment that an argument names: a Gymnasium id, or ``module:env``."""
     parameters = parse_parameters(param)
-    if re.search(r"-v\d+$", reference):
+    if is_env_id(reference):
         return make_env(reference, parameters)
     from burnside.canonical.checking.access import open_env
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from burnside.cli.console import output, print_json, progress, styled
-from burnside.cli.models import load_object, make_env, parse_parameters
+from burnside.cli.models import is_env_id, load_object, make_env, parse_parameters
 from burnside.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ class Discover:
         file = self.data or (self.env if Path(self.env).suffix in (".npz", ".parquet") else None)
         if file is not None:
             return discover_data(Transitions.from_file(file), file, z=self.z, level=self.level, seed=self.seed)
-        if re.search(r"-v\d+$", self.env):
+        if is_env_id(self.env):
             env = make_env(self.env, parse_parameters(self.param))
         elif ":" in self.env:
             env = self._made()

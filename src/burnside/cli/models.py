@@ -27,6 +27,7 @@ __all__ = [
     "ModelOptions",
     "SymmetryOptions",
     "call_theirs",
+    "is_env_id",
     "load_object",
     "make_env",
     "parse_parameters",
@@ -276,6 +277,18 @@ def _literal(name: str, value: str) -> Any:
         ) from None
 
 
+_TASK = re.compile(r"dm_control:([\w-]+)")  # as lint names models
+
+
+def is_env_id(reference: str) -> bool:
+    """Whether an argument is the id of an environment, not ``module:env``.
+
+    >>> [is_env_id(name) for name in ("CartPole-v1", "dm_control:walker-walk", "my_package:env")]
+    [True, True, False]
+    """
+    return re.search(r"-v\d+$", reference) is not None or _TASK.fullmatch(reference) is not None
+
+
 def make_env(env_id: str, parameters: Mapping[str, Any]) -> Any:
     """The Gymnasium environment of that id, ours included; whatever its constructor raises becomes one sentence."""
     try:
@@ -287,6 +300,8 @@ def make_env(env_id: str, parameters: Mapping[str, Any]) -> Any:
             importlib.import_module("minigrid")  # which registers its ids
     except ImportError:
         raise MissingExtra("gymnasium", "envs") from None
+    if task := _TASK.fullmatch(env_id):
+        env_id = f"dm_control/{task[1]}-v0"
     try:
         return gymnasium.make(env_id, **parameters)
     except Exception as error:

@@ -22,7 +22,8 @@ class SignedPermutation(Map):
     Args:
         spec: for every place i the index of the old number that comes there, with its sign: ``"0,1,-2"``, and ``"-0"``
             is the number 0 with its sign changed. Signs alone, ``"+ - -"``, leave all places as they are. A list may
-            hold such strings or whole numbers (``-2``; zero cannot have a sign as a number: write ``"-0"``).
+            hold such strings or whole numbers; zero has no sign as a number, so a list of numbers of which some are
+            negative is refused: ``["-0", -1]`` says which is meant.
         signs: +1 and −1 for every place, if the indices in ``spec`` carry no signs.
 
     >>> walker = SignedPermutation("0,2,1,-3")
@@ -236,6 +237,12 @@ def parse_permutation(spec: Any, signs: Any = None) -> tuple[AnyArray, AnyArray]
     if all(isinstance(t, str) and t in ("+", "-", "−") for t in tokens):
         tokens = [("-" if t != "+" else "") + str(i) for i, t in enumerate(tokens)]
     pairs = [_token(t, spec) for t in tokens]
+    bare = [not isinstance(t, str) and t == 0 for t in tokens]
+    if signs is None and any(bare) and any(not isinstance(t, str) and t < 0 for t in tokens):
+        raise InvalidAction(
+            f"a number 0 has no sign, so {spec!r:.80} does not say which is meant: write a string, where -0 is "
+            "another thing than 0, or give signs"
+        )
     index = np.array([i for i, _ in pairs], dtype=np.int64)
     sign = np.array([s for _, s in pairs], dtype=np.int64)
     if signs is not None:
