@@ -228,3 +228,10 @@ def test_printable_changes_nothing_else():
     assert printable(text) == text
     assert one_line("a\nb\tc") == "a\\nb\\tc"
     assert harmless("".join(printable(chr(k)) for k in range(0x110000) if k not in (9, 10)))
+
+
+def test_colours_of_other_people_are_left_out_of_notes(capsys):
+    from burnside.cli import _show_warning
+
+    _show_warning(UserWarning("\x1b[33mWARN: out of date\x1b[0m"))
+    assert "note: WARN: out of date\n" in capsys.readouterr().err

@@ -126,6 +126,27 @@ def test_pictures_of_a_board_are_checked_though_states_cannot_be_moved():
     assert groups(found) == [("D4", "holds")]
 
 
+@pytest.mark.parametrize(("copies", "said"), [(30, "rotations are looked for among up to 48"), (60, "nothing else")])
+def test_what_is_too_wide_is_not_said_to_have_been_tried(copies, said):
+    class Wide(Round3):
+        """The same three numbers, shown many times."""
+
+        def __init__(self):
+            super().__init__()
+            self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (3 * copies,))
+
+        def reset(self, **options):
+            x, info = super().reset(**options)
+            return np.tile(x, copies), info
+
+        def step(self, action):
+            x, *rest = super().step(action)
+            return np.tile(x, copies), *rest
+
+    found = discover_env(Wide(), steps=400, samples=20, checks=1, seconds=1e-3)
+    assert said in found.tried and "signed permutations and rotations" not in found.tried
+
+
 def test_dynamics_can_have_more_symmetry_than_the_reward():
     found = discovered(SquareLeft())
     (entry,) = found.found

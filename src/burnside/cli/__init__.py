@@ -130,7 +130,8 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """A warning is a note of one line; the file and line of our own code do not help a user."""
     from burnside.cli.console import error_console, styled
 
-    error_console().print(styled(("note:", "yellow"), f" {message}"), soft_wrap=True)
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", str(message))  # Gymnasium colours its own
+    error_console().print(styled(("note:", "yellow"), f" {plain}"), soft_wrap=True)
 
 
 def _usable_streams() -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from burnside._archives import open_archive
 from burnside._types import AnyArray, FloatArray
-from burnside.errors import InvalidParameter
+from burnside.errors import InvalidAction, InvalidParameter
 from burnside.symmetry.labels import Labels
 from burnside.symmetry.vectors import SignedPermutation
 
@@ -517,7 +517,10 @@ def _proposal(image: AnyArray, sign: AnyArray, d: int, labels: bool, score: floa
         action: SignedPermutation | Labels = Labels(",".join(str(k) for k in (image[d:] - d)))
     else:
         action = SignedPermutation(back[d:] - d, sign[back[d:]])
-    order = int(np.lcm(observation.order(), action.order()))
+    try:
+        order = int(np.lcm(observation.order(), action.order()))
+    except InvalidAction:  # it has to be repeated very often
+        return None
     return Proposal(observation, action, score, order) if order <= 12 else None
 
 

@@ -25,7 +25,7 @@ from burnside.canonical.discovery.lifting import GOOD, Lifter, Screen, Screening
 from burnside.canonical.discovery.resting import Completion, embedded, resting, without
 from burnside.canonical.discovery.results import Budget, Discovery, Found, components_of
 from burnside.canonical.discovery.simulator import Simulator, open_simulator, reproduces
-from burnside.canonical.discovery.turns import Turn, angle_of, find_turns, flow, turned
+from burnside.canonical.discovery.turns import MOST, Turn, angle_of, few_enough, find_turns, flow, turned
 from burnside.errors import BurnsideError, InvalidParameter
 from burnside.symmetry import EnvSymmetry, Labels, Rotation, SignedPermutation
 from burnside.symmetry.proposals import Proposal, Transitions, collect, propose
@@ -210,11 +210,23 @@ class _Search:
         return scattered(simulator, len(data.rewards) // 2, self.seed)
 
     def _tried(self) -> str:
+        """What was looked for: nothing that was too wide to be looked for."""
         d, actions = len(self.env.layout.names), self.env.action_space
-        acts = f"{actions.n} labels" if hasattr(actions, "n") else f"{len(actions.sample())} numbers"
-        turns = " and rotations" if self.exact else ""
-        why = "" if self.exact else " (the state cannot be set and read exactly, so rotations were not looked for)"
-        return f"signed permutations{turns} of the {d} numbers of the observation and of the action's {acts}{why}"
+        m = len(actions.sample()) if not hasattr(actions, "n") else 0
+        acts = f"{m} numbers" if m else f"{actions.n} labels"
+        whom = f"of the {d} numbers of the observation and of the action's {acts}"
+        if d > _WIDEST:
+            return (
+                f"motions of boards {whom}; nothing else, because permutations are looked for among up to {_WIDEST} "
+                "numbers: show less of it, as with --param include_cinert_in_observation=False"
+            )
+        if not self.exact:
+            why = "the state cannot be set and read exactly, so rotations were not looked for"
+            return f"signed permutations {whom} ({why})"
+        assert self.simulator is not None
+        if not few_enough(self.simulator, d + m):
+            return f"signed permutations {whom} (rotations are looked for among up to {MOST} numbers)"
+        return f"signed permutations and rotations {whom}"
 
     def _late(self) -> bool:
         return time.process_time() - self.began > self.seconds

@@ -26,10 +26,11 @@ from burnside.canonical.discovery.simulator import Simulator
 from burnside.symmetry import Rotation
 from burnside.symmetry.vectors import Trivial
 
-__all__ = ["Turn", "find_turns", "turned"]
+__all__ = ["MOST", "Turn", "few_enough", "find_turns", "turned"]
 
 _STATES = 48  # at which derivatives are taken
-_MOST = 48  # numbers of observation and action together, and of the state: the equations grow with their squares
+#: Numbers of observation and action together, and of the state: the equations grow with their squares.
+MOST = 48
 _SMALL = 2e-3  # singular values below this share of the typical one count as zero: contacts make derivatives rough
 _ROUGH = 0.02  # entries of K are multiples of ½ up to this
 
@@ -90,13 +91,18 @@ def _pairs(matrix: FloatArray) -> list[tuple[int, int]] | None:
     return sorted((int(i), int(j)) for j, i in zip(*np.nonzero(matrix > 0), strict=True))
 
 
+def few_enough(simulator: Simulator, numbers: int) -> bool:
+    """Whether so many numbers of observation and action, and those of the state, can be searched for rotations."""
+    return numbers <= MOST and simulator.width <= MOST
+
+
 def find_turns(simulator: Simulator, seed: int = 0) -> list[Turn]:
     """All rotations that solve the equations: first those that keep the reward, then those of the dynamics alone."""
     env = simulator.env
     d = env.observation_space.shape[0]
     box = not hasattr(env.action_space, "n")
     m = env.action_space.shape[0] if box else 0
-    if simulator.look is None or d + m > _MOST or simulator.width > _MOST or d < 2:
+    if simulator.look is None or not few_enough(simulator, d + m) or d < 2:
         return []
     samples = _samples(simulator, box, seed)
     if len(samples) < _STATES // 2:
