@@ -212,8 +212,9 @@ class _Search:
     def _tried(self) -> str:
         """What was looked for: nothing that was too wide to be looked for."""
         d, actions = len(self.env.layout.names), self.env.action_space
-        m = len(actions.sample()) if not hasattr(actions, "n") else 0
-        acts = f"{m} numbers" if m else f"{actions.n} labels"
+        labels = int(getattr(actions, "n", 0))
+        m = 0 if labels else len(actions.sample())
+        acts = f"{labels} labels" if labels else f"{m} numbers"
         whom = f"of the {d} numbers of the observation and of the action's {acts}"
         if d > _WIDEST:
             return (
