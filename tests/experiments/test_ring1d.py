@@ -47,7 +47,9 @@ def test_the_study_is_the_papers() -> None:
     assert sorted(s for cell in hard for s in cell.seeds if cell.config["episodes"] == 10_000) == list(range(10))
     assert [s for cell in hard for s in cell.seeds if cell.config["episodes"] == 200_000] == list(range(5))
     variants = {variant_of(cell.config["dqn"]) for cell in hard if cell.config["episodes"] == 20_000}
-    assert variants == set(VARIANTS) - {"paper"}, "instability and a need of samples are told apart by one change at a time"
+    assert variants == set(VARIANTS) - {"paper"}, (
+        "instability and a need of samples are told apart by one change at a time"
+    )
 
 
 def test_long_runs_keep_means_of_a_hundred_episodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

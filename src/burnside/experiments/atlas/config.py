@@ -136,8 +136,9 @@ _ALL = (*USUAL, "augment-random", "equivariant", "mirror-loss", "relaxed")
 #: DQN with a small network and an update after every step, as in the pilots.
 _EVERY_STEP = {"hidden": [64, 64], "batch": 64, "update_every": 1, "target_every_steps": 500}
 
-#: For groups over whose elements a network cannot be averaged: rigid motions move points.
-_FORMS = ("baseline", "canonical", "augment")
+#: For groups over whose elements a network cannot be averaged: rigid motions move points. A batch with many images each
+#: made runs ten times as long, so every transition gets one.
+_FORMS = ("baseline", "canonical", "augment-random")
 
 # Comments give what a pilot with one seed of the baseline showed. Budgets are about twice what it needed. Those of Ant,
 # the walkers, LunarLander and DoorKey were cut before any of their runs, the best scores of Ant and the walkers with
