@@ -13,6 +13,7 @@ gymnasium = pytest.importorskip("gymnasium")
 from tests.symmetry.worlds import (  # noqa: E402
     Disc,
     Round3,
+    SevenAlike,
     Square,
     SquareAlmost,
     SquareFelt,
@@ -390,3 +391,9 @@ def test_episodes_become_transitions():
 def test_bad_input(arguments, capsys):
     assert main(["discover", *arguments]) == 2
     assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_group_too_large_to_be_listed_is_said_to_be_larger() -> None:
+    found = discover_env(SevenAlike(), steps=3_000, samples=60, seconds=40)
+    assert "more than 2000 elements" in found.tried and (found.order or 0) <= 2_000

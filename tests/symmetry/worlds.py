@@ -135,3 +135,15 @@ class Swarm(World):
 
     def r(self, x):
         return -np.sum(x[:6] ** 2)
+
+
+class SevenAlike(World):
+    """Seven numbers that are pushed alike: every exchange of two holds, and S7 has more elements than are listed."""
+
+    width, forces = 7, 7
+
+    def f(self, x, a):
+        return 0.9 * x + 0.1 * x**2 / (1 + x**2) + 0.1 * a
+
+    def r(self, x):
+        return np.sum(x + 0.1 * x**2)

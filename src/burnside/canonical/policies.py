@@ -153,8 +153,9 @@ class _Asked:
 
     def __call__(self, x: Any) -> FloatArray:
         """Means, probabilities, Q-values, or one-hot vectors where a policy says labels only; one row each."""
-        said = np.asarray(theirs("the policy", self.function, x), dtype=np.float64)
         rows = len(_leaf(x))
+        asked = f"the policy, asked for {rows} observations at once,"
+        said = np.asarray(theirs(asked, self.function, x), dtype=np.float64)
         if said.shape[:1] != (rows,):
             raise InvalidParameter(
                 f"the policy answers {rows} observations with shape {said.shape}: it must take a batch, one row each"

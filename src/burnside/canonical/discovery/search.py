@@ -20,7 +20,7 @@ from burnside.canonical.checking.check import check_symmetry
 from burnside.canonical.checking.evidence import COMPONENTS
 from burnside.canonical.checking.verdict import EnvVerdict
 from burnside.canonical.discovery.flat import FlatEnv
-from burnside.canonical.discovery.groups import generated, points
+from burnside.canonical.discovery.groups import ELEMENTS, generated, points
 from burnside.canonical.discovery.lifting import GOOD, Lifter, Screen, Screening, scattered
 from burnside.canonical.discovery.resting import Completion, embedded, resting, without
 from burnside.canonical.discovery.results import Budget, Discovery, Found, components_of
@@ -145,6 +145,7 @@ class _Search:
     undecided: list[Found] = field(default_factory=list)
     done: int = 0
     unchecked: int = 0
+    left: int = 0
     solved: int = 0
     began: float = 0.0
     rests: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
@@ -167,7 +168,10 @@ class _Search:
         spent = Budget(
             self.steps, made, self.done, self.unchecked, self.samples, time.process_time() - self.began, self.seconds
         )
-        return Discovery(self.name, tuple(self.found), tuple(self.refuted), tuple(self.undecided), self._tried(), spent)
+        tried = self._tried()
+        if self.left:
+            tried += f"; {self.left} of them were left out, because with them a group has more than {ELEMENTS} elements"
+        return Discovery(self.name, tuple(self.found), tuple(self.refuted), tuple(self.undecided), tried, spent)
 
     def _proposals(self, data: Any) -> list[Proposal]:
         from burnside.canonical.discovery.boards import propose_boards
@@ -338,11 +342,17 @@ class _Search:
         if not good:
             return []
         good = self._distinct(sorted(good, key=lambda c: (c.proposal.order, c.proposal.score)), samples)
-        kept = [good[k] for k in generated([_points(c) for c in good]).kept]
+        kept = self._generators(good)
         whole = self._checked(kept, samples)
         if whole.verdict == "holds" or len(kept) == 1:
             return [whole]
         return self._part_that_holds(good, samples)
+
+    def _generators(self, candidates: list[_Candidate]) -> list[_Candidate]:
+        """Those that the others are products of; where the group is too large to be listed, those of a part of it."""
+        made = generated([_points(c) for c in candidates])
+        self.left = max(self.left, len(made.left))
+        return [candidates[k] for k in made.kept]
 
     def _part_that_holds(self, good: list[_Candidate], samples: int) -> list[Found]:
         """One by one, those first that a step contradicts least, until all others are known.
@@ -378,7 +388,7 @@ class _Search:
     def _together(self, among: _Sorted, samples: int) -> list[Found]:
         """What holds as one group, and all else."""
         rest = [*(entry for _, entry in among.wrong), *among.follow]
-        kept = [among.right[k][0] for k in generated([_points(c) for c, _ in among.right]).kept]
+        kept = self._generators([candidate for candidate, _ in among.right])
         if len(kept) > 1 and not self._late():
             whole = self._checked(kept, samples)
             if whole.verdict == "holds":
@@ -407,7 +417,7 @@ class _Search:
 
     def _dynamics_only(self, half: list[_Candidate]) -> None:
         """Symmetries of the dynamics that the reward does not have: one group for all of them."""
-        kept = [half[k] for k in generated([_points(c) for c in half]).kept]
+        kept = self._generators(half)
         if self._late():
             self.unchecked += len(kept)
             return
