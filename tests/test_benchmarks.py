@@ -1,5 +1,7 @@
 """The table over all benchmarks: from kept rows to answers, with nothing measured here."""
 
+import ast
+import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,8 @@ from benchmarks import plots, summary
 from benchmarks.lines import WISHES, Measured
 
 from burnside.errors import UnreadableFile
+
+REPO = Path(__file__).resolve().parents[1]
 
 FOLDER = Path(command.__file__).parent
 QUIET = {"cpu": "Abacus", "cores": 2, "python": "3.11.0", "others": 0.01, "versions": {"numpy": "2.0"}}
@@ -152,3 +156,14 @@ def test_the_committed_page_is_what_the_committed_rows_give() -> None:
     assert text == (FOLDER / "RESULTS.md").read_text(encoding="utf-8"), "run: python -m benchmarks --table"
     for figure in figures:
         assert (FOLDER.parent / "docs" / "images" / f"{figure.name}.svg").is_file()
+
+
+@pytest.mark.parametrize("path", sorted((REPO / "benchmarks").rglob("*.py")), ids=lambda path: path.stem)
+def test_what_a_benchmark_imports_from_us_is_there(path: Path) -> None:
+    """Benchmarks run for hours and rarely, some in environments of their own: a name that moved is found here."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "burnside":
+            module = importlib.import_module(str(node.module))
+            for name in node.names:
+                if not hasattr(module, name.name):
+                    assert importlib.util.find_spec(f"{node.module}.{name.name}"), (path.name, node.lineno, name.name)

@@ -24,7 +24,7 @@ seeds, steps, warm, out = arguments()
 
 from burnside.agents.common.members import Member  # noqa: E402
 from burnside.agents.dqn import DQNConfig, RingDQN  # noqa: E402
-from burnside.envs.ring import RingSpec  # noqa: E402
+from burnside.envs.ring.core import RingSpec  # noqa: E402
 
 config = DQNConfig(
     hidden=(128, 128),

@@ -8,11 +8,12 @@ import time
 
 import numpy as np
 
-from burnside.envs.manipulation import Simulation, find_task
 from burnside.envs.manipulation.clouds import point_cloud
 from burnside.envs.manipulation.experts import make_expert
 from burnside.envs.manipulation.rendering import renderer_for
 from burnside.envs.manipulation.scenes import reference_environment
+from burnside.envs.manipulation.simulation import Simulation
+from burnside.envs.manipulation.tasks import find_task
 from burnside.groups.rigid import rot6d_to_matrix, so3_log
 
 ROUNDS = int(os.environ.get("BURNSIDE_BENCH_ROUNDS", "5"))
