@@ -13,7 +13,7 @@ STAMP   := $(VENV)/.installed-dev
 EXTRAS  := atlas,dev,docs,envs,export,learn,ray,sb3,slurm,track
 # Exactly this spelling takes the small build where there is one; any other may bring gigabytes of CUDA.
 TORCH   := torch==2.13.0
-# One per core of the smallest machine we test on; the suite takes about half an hour of one core. Each takes one half
+# One per core of the smallest machine we test on; the suite takes 15 to 25 minutes of one core. Each takes one half
 # of the tests in their order, and helps the other in the end: fixtures of a file are made once, and so is compiled code.
 WORKERS ?= 2
 # A process each has one core to itself: more BLAS threads would only get into one another's way.

@@ -136,8 +136,8 @@ _ALL = (*USUAL, "augment-random", "equivariant", "mirror-loss", "relaxed")
 #: DQN with a small network and an update after every step, as in the pilots.
 _EVERY_STEP = {"hidden": [64, 64], "batch": 64, "update_every": 1, "target_every_steps": 500}
 
-#: For groups over whose elements a network cannot be averaged: rigid motions move points. A batch with many images each
-#: made runs ten times as long, so every transition gets one.
+#: For groups over whose elements a network cannot be averaged: rigid motions move points. Of infinite groups every
+#: transition gets one image: batches with many made runs ten times as long.
 _FORMS = ("baseline", "canonical", "augment-random")
 
 # Comments give what a pilot with one seed of the baseline showed. Budgets are about twice what it needed. Those of Ant,
@@ -175,7 +175,10 @@ TASKS: tuple[Task, ...] = (
         controls=("feature", "placebo"), settings={"scenes": 64, "rollout": 32, "batch": 512}, cost=16,
     ),
     # Random actions reach −42 and no action at all −10.3, which is therefore the lower end; −4.8 after 12 000 steps
-    Task("Reacher-v5", "MuJoCo", "sac", 20_000, -10.3, -3.9, every=500, episodes=50, cost=26),
+    Task(
+        "Reacher-v5", "MuJoCo", "sac", 20_000, -10.3, -3.9, every=500, episodes=50, cost=26,
+        arms=("baseline", "canonical", "augment-random", "averaging"),
+    ),
     # −500 (nothing) until 50 000 steps, −80 after 90 000; with the usual settings nothing within 40 000
     Task(
         "Acrobot-v1", "classic control", "ppo", 160_000, -500.0, -80.0, every=2048,
