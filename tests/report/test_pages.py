@@ -154,6 +154,36 @@ def test_sentences_on_the_3d_game() -> None:
     assert f"DQN {scores[0]} against {scores[1]}, PPO {scores[2]} against {scores[3]};" in numbers_of("README.md")
 
 
+def test_sentences_on_the_atlas() -> None:
+    """What the page concludes from the tasks that have finished."""
+    from burnside.experiments.atlas.analysis import table
+    from burnside.runs.results import committed, unfinished
+
+    folder = committed("atlas") or unfinished("atlas")
+    assert folder is not None
+    found = {(r["env"], r["variant"], r["arm"], r["control"]): r for r in table(folder, allow_missing=True)}
+
+    def limits(env: str, arm: str, control: str = "", variant: str = "") -> tuple[float, float]:
+        found_row = found[env, variant, arm, control]
+        low, high = found_row["low"], found_row["high"]
+        return (0.0 if low is None else low, float("inf") if high is None else high)
+
+    averaging = [key for key in found if key[2:] == ("averaging", "")]
+    assert len(averaging) >= 8 and all(found[key]["high"] is None or found[key]["high"] > 1 for key in averaging)
+    saved = ("CartPole-v1", "burnside/Ring1D-v0", "InvertedPendulum-v5", "tictactoe")
+    assert all(limits(env, "averaging")[0] > 1 for env in saved)
+    assert limits("Pendulum-v1", "averaging", variant="4 updates a step")[0] > 1
+    low, high = limits("Pendulum-v1", "averaging")
+    assert low < 1 < high
+    assert all(limits("InvertedPendulum-v5", arm)[0] > 1 for arm in ("canonical", "augment", "averaging"))
+    assert limits("CartPole-v1", "canonical")[0] > 1 > limits("CartPole-v1", "canonical", "domain")[1]
+    assert 1 < limits("CartPole-v1", "canonical", "feature")[0] < limits("CartPole-v1", "canonical")[0]
+    plane = [found["burnside/PlanarPush-v0", "", "canonical", control]["ratio"] for control in ("", "feature")]
+    assert 3.5 < plane[0] / plane[1] < 4.5, "the features save a quarter of what the frame does"
+    low, high = limits("burnside/PlanarPush-v0", "augment-random")
+    assert low < 1 < high
+
+
 # Mistakes, whose results are tables already.
 
 

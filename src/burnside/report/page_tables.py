@@ -19,7 +19,7 @@ from burnside.report.mistakes import limits_text
 from burnside.report.planar import ratio_text, saving_text
 from burnside.report.plots import Plot
 from burnside.report.ring3d import final_table
-from burnside.report.savings import plan_table
+from burnside.report.savings import plan_table, savings_table
 from burnside.report.tables import between, markdown, number, spaced, three_digits, with_error, with_interval
 from burnside.runs import Results
 
@@ -43,6 +43,7 @@ def block(name: str) -> Callable[[Callable[[], str]], Callable[[], str]]:
 
 block("atlas")(atlas_tables)
 block("atlas-plan")(plan_table)
+block("atlas-savings")(savings_table)
 
 
 def _per_cent(row: Mapping[str, Any], name: str, digits: int = 1, value: str = "_mean") -> str:

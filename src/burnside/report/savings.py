@@ -11,16 +11,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from burnside.experiments.atlas.analysis import Group, curve_band, groups, rows_of
+from burnside.experiments.atlas.analysis import Group, curve_band, groups, rows_of, table
 from burnside.experiments.atlas.config import FRACTIONS, MAIN, PATIENCE, PRESETS, conditions
 from burnside.report import style
 from burnside.report.page import Page
 from burnside.report.parts import add_results
 from burnside.report.plots import Plot, plot
 from burnside.report.tables import markdown, number
+from burnside.runs.results import committed, unfinished
 from burnside.stats.ratios import Ratio
 
-__all__ = ["atlas_part", "measure_page", "plan_table", "savings_plot", "savings_rows"]
+__all__ = ["atlas_part", "measure_page", "plan_table", "savings_plot", "savings_rows", "savings_table"]
 
 _COLOURS = style.ARM_COLOURS
 _STYLES = {"": "-", "domain": "--", "feature": ":", "placebo": "-."}
@@ -234,6 +235,39 @@ def plan_table() -> str:
              str(count), f"{hours:.1f}"]
         )  # fmt: skip
     return markdown(heads, [*rows, ["all", "", "", "", "", "", f"{total:.1f}"]])
+
+
+def savings_table() -> str:
+    """The ratios of the study's tasks that have finished, a line each, for the page of the documentation."""
+    folder = committed("atlas") or unfinished("atlas")
+    if folder is None:
+        return "No task has finished yet."
+    found = {(row["env"], row["variant"], row["arm"], row["control"]): row for row in table(folder, allow_missing=True)}
+    shown = ("canonical", "augment", "averaging")
+    heads = [
+        "environment, learner", "order", *shown, "canonical, other domain", "feature alone", "placebo, canonical",
+        "placebo, averaging",
+    ]  # fmt: skip
+    wanted = [*((arm, "") for arm in shown), ("canonical", "domain"), ("canonical", "feature")]
+    wanted += [("canonical", "placebo"), ("averaging", "placebo")]
+    rows = []
+    for task in PRESETS["study"]:
+        mine = {key: found.get((task.env, task.variant, *key)) for key in conditions(task)}
+        if any(row is None or row["seeds"] < task.seeds for row in mine.values()):
+            continue
+        # of infinite groups every transition gets one image, see the config
+        one_image = {("augment", ""): ("augment-random", "")}
+        cells = [mine.get(key) or mine.get(one_image.get(key, key)) for key in wanted]
+        orders = {row["order"] for row in mine.values() if row is not None and row["arm"] == "canonical"}
+        rows.append(
+            [
+                f"`{task.env}`{', ' + task.variant if task.variant else ''}, {task.learner}",
+                "∞" if None in orders else str(max(orders)),
+                *("–" if row is None else ratio_text(row) for row in cells),
+            ]
+        )
+    done = f"{len(rows)} of {len(PRESETS['study'])} tasks have finished."
+    return f"{done}\n\n{markdown(heads, rows)}"
 
 
 def atlas_part(page: Page, preset: str, folder: Path, out: Path) -> None:

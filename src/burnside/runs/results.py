@@ -29,7 +29,7 @@ from burnside.runs.cells import FORMAT, Cell, ours, plain
 from burnside.runs.folder import CellFolder, check_columns
 from burnside.runs.manifest import read_plans
 
-__all__ = ["Results", "committed", "compact", "read_results"]
+__all__ = ["Results", "committed", "compact", "read_results", "unfinished"]
 
 Row = dict[str, Any]
 
@@ -113,6 +113,16 @@ def committed(experiment: str) -> Path | None:
     places = [top / "results" / experiment for top in (Path(), checkout, package)]
     marks = ("manifest.json", f"{experiment}.csv")  # a compact sweep, or a table of the report
     return next((place for place in places if any((place / mark).exists() for mark in marks)), None)
+
+
+def unfinished(experiment: str) -> Path | None:
+    """Where a study that has not finished is kept in our checkout; None if there is none.
+
+    >>> unfinished("no such experiment") is None
+    True
+    """
+    folder = Path(__file__).resolve().parents[3] / "results" / "under-way" / experiment
+    return folder if folder.is_dir() else None
 
 
 def compact(
