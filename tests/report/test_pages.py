@@ -180,6 +180,9 @@ def test_sentences_on_the_atlas() -> None:
     assert 1 < limits("CartPole-v1", "canonical", "feature")[0] < limits("CartPole-v1", "canonical")[0]
     plane = [found["burnside/PlanarPush-v0", "", "canonical", control]["ratio"] for control in ("", "feature")]
     assert 3.5 < plane[0] / plane[1] < 4.5, "the features save a quarter of what the frame does"
+    assert found["Reacher-v5", "", "baseline", ""]["solved"] == 0.3
+    assert all(limits("Reacher-v5", "canonical", control)[0] > 2 for control in ("", "domain"))
+    assert limits("Reacher-v5", "averaging")[0] > 1.5
     low, high = limits("burnside/PlanarPush-v0", "augment-random")
     assert low < 1 < high
 
