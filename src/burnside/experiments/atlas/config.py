@@ -137,7 +137,7 @@ _ALL = (*USUAL, "augment-random", "equivariant", "mirror-loss", "relaxed")
 _EVERY_STEP = {"hidden": [64, 64], "batch": 64, "update_every": 1, "target_every_steps": 500}
 
 #: For groups over whose elements a network cannot be averaged: rigid motions move points. Of infinite groups every
-#: transition gets one image: batches with many made runs ten times as long.
+#: transition gets one image: batches with many were begun, and given up because they took several times as long.
 _FORMS = ("baseline", "canonical", "augment-random")
 
 # Comments give what a pilot with one seed of the baseline showed. Budgets are about twice what it needed. Those of Ant,
