@@ -142,6 +142,11 @@ def _wrapper(found: Measured) -> Answer | None:
     return None if row is None else most(1.3, float(row["over_by_hand"][0]), "×, processor time")
 
 
+def _threads(found: Measured) -> Answer | None:
+    each = [(str(row["name"]).split(" of ")[1].split(",")[0], float(row["ratio"][0])) for row in found.rows]
+    return Answer(", ".join(f"{env} {ratio:.2f}×" for env, ratio in each), None) if each else None
+
+
 def _discover(found: Measured) -> Answer | None:
     rows = {row["n"]: row for row in found.rows if row.get("what") == "discover"}
     if 8 not in rows:
@@ -387,6 +392,7 @@ WISHES = (
             "PPO on Walker2d-v5",
         )
     ),
+    Wish(4, "16 copies of a MuJoCo environment in two threads over one, by the clock", "printed", "threads", _threads),
     Wish(3, "a step behind CanonicalEnv over a wrapper written by hand", "≤ 1.3×", "wrappers", _wrapper),
     Wish(7, "`burnside reproduce --preset smoke`, warm", "≤ 2 min", "reproduce", _reproduce("smoke", 120)),
     Wish(7, "`make reproduce` (laptop) on 2 cores, warm", "≤ 20 min", "reproduce", _reproduce("laptop", 1200)),

@@ -41,7 +41,8 @@ def _words(value: ArrayLike, name: str) -> AnyArray:
     """An array of 64-bit words; refuses what would wrap or round."""
     found = np.asarray(value)
     if found.dtype.kind not in "iub" or (found.dtype.kind == "i" and found.size and found.min() < 0):
-        raise InvalidParameter(f"{name} must be integers from 0 to 2⁶⁴ − 1, got {value!r:.80}")
+        shown = found.item() if found.size == 1 else found.tolist()
+        raise InvalidParameter(f"{name} must be integers from 0 to 2⁶⁴ − 1, got {shown!r:.80}")
     return found.astype(np.uint64)
 
 

@@ -19,6 +19,7 @@ from burnside.envs.planar import PlanarSpec, reset, step, to_world  # noqa: E402
 from burnside.envs.planar.chunks import PlanarChunks, demonstration_chunks  # noqa: E402
 from burnside.envs.planar.expert import demonstrate  # noqa: E402
 from burnside.errors import BurnsideError, UnreadableFile  # noqa: E402
+from burnside.experiments.robot.config import recipe  # noqa: E402
 from burnside.nn.flow import FlowConfig, FlowPolicy, Imitation, ImitationConfig  # noqa: E402
 
 SPEC = PlanarSpec("push", spread=(1.0, math.pi), horizon=24, reward="sparse")
@@ -417,6 +418,66 @@ def test_it_learns_to_reach_what_it_sees(kind: str) -> None:
     train([FlowPPO(config, policy, Reach(), 0)], steps=config.budget)
     after = evaluate(policy, Reach(), 200).returns.mean()
     assert before < -1.2 and after > 0.15 * before  # measured: 0.02 and 0.03 of it after 60 000 steps
+
+
+@dataclass(frozen=True)
+class Grasp:
+    """A stand-in for the robot tasks: go over a cube, then close within 8 mm of it; a miss is a dead end.
+
+    Sparse reward, absolute targets in metres, 20 decisions, so that most of a rollout are dead ends.
+    """
+
+    episode_steps: int = 160
+    name: str = "grasp"
+
+    def reset_batch(self, seeds: np.ndarray, episodes: np.ndarray) -> dict[str, np.ndarray]:
+        u = 2 * uniform(seeds[:, None], Stream.ENV, 4 * episodes[:, None] + np.arange(4)) - 1
+        nothing = np.zeros(len(u))
+        return {"hand": 0.05 * u[:, :2], "cube": 0.2 * u[:, 2:], "closed": nothing, "t": nothing}
+
+    def observe_batch(self, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        hand, cube = state["hand"] / 0.1, state["cube"] / 0.1
+        seen = np.concatenate([hand, cube, cube - hand, state["closed"][:, None]], axis=1)
+        return {"state": seen[:, None].astype(np.float32), "time": (state["t"] / 20)[:, None].astype(np.float32)}
+
+    def expert(self, state: dict[str, np.ndarray]) -> np.ndarray:
+        near = np.linalg.norm(state["cube"] - state["hand"], axis=1) < 0.006
+        action = np.concatenate([state["cube"], np.where(near, 1.0, -1.0)[:, None]], axis=1)
+        return np.repeat(action[:, None], 16, axis=1).astype(np.float32)
+
+    def step_chunk(self, state: dict[str, np.ndarray], actions: np.ndarray) -> ChunkStep:
+        where, close = actions[..., :2].mean(axis=1).astype(float), actions[..., 2].mean(axis=1) > 0
+        was, off = (np.linalg.norm(at - state["cube"], axis=1) for at in (state["hand"], where))
+        done = close & (state["closed"] == 0) & (off < 0.008) & (was < 0.03)
+        t = state["t"] + 1
+        after = {**state, "hand": where, "closed": np.maximum(state["closed"], close), "t": t}
+        return ChunkStep(after, 10.0 * done, done, (t >= 20) & ~done, done, np.full(len(t), 8))
+
+
+@pytest.mark.probe
+def test_the_settings_of_the_robot_learn_to_grasp() -> None:
+    """With the noise and the agent of the robot's study: what does not move here will not move there."""
+    found = recipe("study", "stack-two", "world", features="relations")
+    flow = replace(found.policy, obs_dim=7, act_dim=3, width=64, layers=2, value_width=64)
+    env = Grasp()
+    state = env.reset_batch(np.full(14, 1), np.arange(14))
+    seen, done = [], []
+    for _ in range(2):
+        seen.append(env.observe_batch(state)["state"])
+        done.append(env.expert(state))
+        state = env.step_chunk(state, done[-1]).state
+    scales = {"state": np.ones(7), "action": np.array([0.1, 0.1, 1.0])}
+    config = ImitationConfig(steps=400, batch=128, warmup=50, time="grid")
+    demos = {"state": np.concatenate(seen)}, np.concatenate(done)
+    policy = Imitation(FlowPolicy(flow, 0), config, *demos, 0, scales=scales).run()
+    before = evaluate(policy, env, 400).success.mean()
+    made = FlowPPO(found.agent, policy, env, 0)
+    for _ in range(24):
+        made.iterate()
+    rows = np.array(made.recorder.rows[0])
+    first, last = (rows[(rows[:, 5] >= at) & (rows[:, 5] < at + 4), 2].mean() for at in (0, 20))
+    after = evaluate(policy, env, 400).success.mean()
+    assert 0.3 < before < 0.5 and after > before + 0.3 and last > first + 0.15, (before, after, first, last)
 
 
 @pytest.mark.probe

@@ -32,12 +32,37 @@ def test_the_preset_is_the_papers() -> None:
         {"entropy": -1.0},
         {"learning_rate": float("nan")},
         {"batch": 1},
+        {"item_scale": 0.0},
+        {"place": "x"},
     ],
     ids=str,
 )
 def test_nonsense_is_refused(changes: dict[str, object]) -> None:
     with pytest.raises(BurnsideError):
         RingPPOConfig.preset("ring3d", **changes)
+
+
+def test_the_input_of_the_network_is_what_was_asked_for() -> None:
+    pytest.importorskip("torch")
+    from burnside.agents.ppo.torch_networks import TorchActorCritic
+    from burnside.envs.ring.core import RingSpec
+
+    spec = RingSpec(5, d=3)
+    plain, scaled, placed = (
+        TorchActorCritic(RingPPOConfig.preset("ring3d", **changes), spec, [0])
+        for changes in ({}, {"item_scale": 0.5}, {"place": "onehot"})
+    )
+    obs = np.zeros((1, 4, 128), dtype=np.float32)
+    obs[0, :, :125] = np.random.default_rng(0).choice([-1.0, 0.0, 20.0], size=125)
+    obs[0, :, 125:] = np.array([[0, 0, 0], [0.2, 0, 0], [0, 0.2, 0], [0.8, 0.4, 0.6]])
+    halved = obs.copy()
+    halved[..., :125] *= 0.5
+    who = np.array([0])
+    assert np.array_equal(scaled.values(who, obs), plain.values(who, halved))
+    assert not np.allclose(scaled.values(who, obs), plain.values(who, obs))
+    widths = {name: net.params["one.weight"].shape for name, net in (("divided", plain), ("onehot", placed))}
+    assert 131 in widths["divided"] and 128 + 125 in widths["onehot"]
+    assert len(np.unique(placed.values(who, obs))) == 4
 
 
 def test_unknown_preset() -> None:

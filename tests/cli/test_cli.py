@@ -33,6 +33,14 @@ def test_audit_json(capsys: pytest.CaptureFixture[str], symmetry: str, states: i
         assert (found["quotient"]["states"], found["quotient"]["pairs"]) == (states, pairs)
 
 
+def test_words_may_follow_one_option_or_several(capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = (
+        run(capsys, "audit", "ring", *words, "--json")
+        for words in (("--param", "n=5", "end_reward=3"), ("--param", "n=5", "--param", "end_reward=3"))
+    )
+    assert one == two and one[0] == 0 and json.loads(one[1])["model"].startswith("ring(")
+
+
 def test_minimise_json(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "minimise", "ring", "--n", "5", "--json")
     found = json.loads(out)

@@ -54,6 +54,31 @@ def test_a_state_is_enough_to_resume() -> None:
     assert np.array_equal(two.observe_batch(swapped), one.observe_batch(state)[::-1])
 
 
+@pytest.mark.parametrize("rows", [1, 5])
+def test_threads_give_the_same_results(rows: int) -> None:
+    one, three = (GymnasiumBatch(lambda: gym.make("Pendulum-v1", max_episode_steps=9), threads=n) for n in (1, 3))
+    both = [env.reset_batch(np.arange(rows), np.zeros(rows, dtype=np.int64)) for env in (one, three)]
+    for t in range(9):
+        push = np.sin(np.arange(rows) + t)[:, None].astype(np.float32)
+        steps = [env.step_batch(state, push) for env, state in zip((one, three), both, strict=True)]
+        assert np.array_equal(steps[0].reward, steps[1].reward) and len(set(steps[0].reward)) == rows
+        assert np.array_equal(steps[0].truncated, steps[1].truncated)
+        both = [step.state for step in steps]
+        assert all(np.array_equal(both[0][name], both[1][name]) for name in both[0])
+    assert steps[1].truncated.all()
+    with pytest.raises(BurnsideError, match="threads is 0"):
+        GymnasiumBatch(lambda: gym.make("Pendulum-v1"), threads=0)
+
+
+def test_an_episode_may_stand_in_two_rows() -> None:
+    env, alone = cartpole(), cartpole()
+    state, single = env.reset_batch(np.array([1, 1]), np.array([0, 0])), alone.reset_batch(np.array([1]), np.array([0]))
+    for t in range(3):
+        state = env.step_batch(state, np.array([t % 2, t % 2])).state
+        single = alone.step_batch(single, np.array([t % 2])).state
+        assert np.array_equal(state["seen"], np.repeat(single["seen"], 2, axis=0))
+
+
 def test_an_environment_that_is_not_a_function_of_its_seed_is_refused() -> None:
     class Moody(gym.Env):  # type: ignore[type-arg]
         observation_space = gym.spaces.Box(-9, 9, (1,), np.float32)

@@ -10,7 +10,7 @@ import pytest
 
 from burnside.errors import UnknownName
 from burnside.experiments.cube import PAPER, PRESETS, Cube, cube_spec
-from burnside.experiments.cube.analysis import by_depth, curves, solve_rates, table, worth
+from burnside.experiments.cube.analysis import by_depth, curves, table, worth
 from burnside.experiments.cube.config import EPOCH_STATES
 from burnside.experiments.registry import EXPERIMENTS
 from burnside.runs import Cell, Context, Results, read_results, sweep
@@ -29,7 +29,9 @@ def test_plans() -> None:
         cells = Cube().plan(preset)
         assert len({cell.name for cell in cells}) == len(cells)
     study = PRESETS["study"]
-    assert all(part.seeds >= 5 for part in study.davi + study.labels if part.n in (3, 4, 5))
+    parts = [*study.labels, *(part for part in study.davi if not part.solve)]
+    assert all(part.seeds >= 5 for part in parts if part.n in (3, 4, 5))
+    assert all(part.seeds >= 3 and part.solve.depths[-1] == 100 for part in study.davi if part.solve)
     assert {part.n for part in study.davi} == {2, 3, 4, 5, 6}
     paper = PRESETS["paper"].davi
     assert {part.n for part in paper} == {2, 3, 4, 5, 6} and all(part.seeds == 10 for part in paper)
@@ -60,17 +62,21 @@ def test_the_table(smoke: Path) -> None:
         ("labels", "equivariant", 400),
         ("davi", "baseline", None),
         ("davi", "conjugation", None),
+        ("astar", "baseline", None),
+        ("astar", "conjugation", None),
     ]
     assert len({tuple(row) for row in rows}) == 1  # the same keys everywhere
-    assert rows[-2]["paper_mean"] == 98.7 and rows[-1]["paper_mean"] is None  # conjugation is not the paper's
-    assert all(r["rmse"] > 0 for r in rows) and all(0 <= r["solved_mean"] <= 100 for r in rows[-2:])
+    assert rows[-4]["paper_mean"] == 98.7 and rows[-3]["paper_mean"] is None  # conjugation is not the paper's
+    assert all(r["rmse"] > 0 for r in rows[:-2]) and all(0 <= r["solved_mean"] <= 100 for r in rows[-4:])
     assert rows[0]["distinct_inputs"] > rows[1]["distinct_inputs"]
     results = read_results(smoke)
-    rates = solve_rates(results)
-    assert [(r["n"], r["arm"], r["depth"], r["tried"]) for r in rates] == [
-        (3, arm, depth, 8) for arm in ("baseline", "conjugation") for depth in (1, 2)
-    ]
-    assert rates[0]["solved"] == 8 and all(0 <= r["low"] <= r["solved"] / 8 <= r["high"] <= 1 for r in rates)
+    # A* with 500 nodes: all states at depth 1 and most at 2
+    assert [(r["n"], r["turns"], r["seeds"]) for r in rows[-2:]] == [(3, "1–10", 2)] * 2
+    raw = results.table("solve_rates")
+    last = (raw["states_so_far"] == 6000) & (raw["arm"] == "baseline")
+    expected = 100 * raw["solved"][last].sum() / raw["tried"][last].sum()
+    assert rows[-2]["solved_mean"] == pytest.approx(expected) and expected > 50
+    assert rows[-1]["solved_gap"] is not None and rows[-2]["solved_gap"] is None
     assert set(by_depth(results, 3)) == {"baseline", "conjugation"}
     assert by_depth(results, 3)["baseline"]["depth"].tolist() == list(range(7))
     assert set(by_depth(results, 3, "labels")) == {"baseline", "conjugation", "equivariant"}

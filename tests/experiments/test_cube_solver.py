@@ -10,7 +10,7 @@ from burnside.experiments.cube_solver.analysis import needed, table
 from burnside.experiments.cube_solver.config import ARMS, RATES
 from burnside.report.cube_solver import cube_solver_part
 from burnside.report.page import Page
-from burnside.runs import sweep
+from burnside.runs import read_results, sweep
 from burnside.stats import times_ratio
 
 
@@ -39,10 +39,13 @@ def test_states_needed_are_interpolated_and_censored() -> None:
 
 def test_smoke_and_its_part_of_the_report(tmp_path: Path) -> None:
     outcome = sweep(CubeSolver(), "smoke", tmp_path / "runs", workers=0)
-    assert outcome.ok and len(outcome.done) == 4
+    assert outcome.ok and len(outcome.done) == 5
     rows = table(tmp_path / "runs")
-    assert {row["kind"] for row in rows} == {"budget", "size", "needed"}
+    assert {row["kind"] for row in rows} == {"budget", "size", "shipped", "needed"}
     assert all(0 <= row["solved"] <= 1 for row in rows if row["kind"] != "needed")
+    shipped = [row for row in rows if row["kind"] == "shipped"]
+    assert [(row["effort"], row["cubes"]) for row in shipped] == [(0, 2), (1, 1)]
+    assert len(read_results(tmp_path / "runs").table("efforts")["length"]) == 3
     page = Page("solver")
     cube_solver_part(page, "smoke", tmp_path / "runs", tmp_path / "out")
     text = page.write(tmp_path / "out" / "index.html").read_text(encoding="utf-8")

@@ -175,8 +175,19 @@ def test_runs_with_another_budget_are_another_row(smoke: Path) -> None:
     assert times(both, 5, "canonical").times.tolist() == [150, 150]
     assert times(both, 5, "canonical", budget=900).times.tolist() == [400, 401]
     assert ratios(both)[5].bound == "not decided"
-    by_budget = {budget: found.bound for (_, budget, _), found in _ratios(both, "train95").items()}
+    by_budget = {budget: found.bound for (_, _, budget, _), found in _ratios(both, "train95").items()}
     assert by_budget == {150: "not decided", 900: "at least"}
+
+
+def test_an_arm_with_a_smaller_budget_is_compared_within_it(smoke: Path) -> None:
+    """A baseline that ran longer counts as unsolved where the arm's budget ends."""
+    rows = []
+    for row in read_arms(smoke).rows:
+        arm = "equivariant" if row["arm"] == "canonical" else "baseline"
+        budget, reached = (150, 100) if arm == "equivariant" else (900, 120 + 700 * row["seed"])
+        rows.append(row | {"arm": arm, "episodes": budget, "train95": reached, "train95_solved": True})
+    found = ratios(replace(read_arms(smoke), rows=rows), arm="equivariant")[5]
+    assert found.bound == "at least" and found.censored == (1, 0)
 
 
 def test_a_collapse_is_said_in_the_report(tmp_path: Path) -> None:
@@ -202,7 +213,8 @@ def test_a_collapse_is_said_in_the_report(tmp_path: Path) -> None:
     page.section("ring1d", id="ring1d")
     show(page, tmp_path, "test", tmp_path)
     text = page.render()
-    assert "baseline: the training return falls by" in text and "canonical: the training return falls" not in text
+    assert "baseline (150 episodes): the training return falls by" in text
+    assert "canonical (150 episodes): the training return falls" not in text
 
 
 def test_figures(smoke: Path, tmp_path: Path) -> None:

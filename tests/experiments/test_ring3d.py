@@ -16,6 +16,8 @@ from burnside.experiments.arms import KEY, read_arms
 from burnside.experiments.ring3d import PAPER, PRESETS, Ring3D, Setting
 from burnside.experiments.ring3d import config as config_module
 from burnside.experiments.ring3d.analysis import circling, curves, final, references, settings
+from burnside.experiments.ring3d.config import Budget, Plan, agent
+from burnside.experiments.ring3d.run import _cells
 from burnside.experiments.ring3d.walks import constant_play, random_play
 from burnside.runs import Cell, sweep
 from burnside.runs.folder import CellFolder
@@ -62,14 +64,20 @@ def test_the_paper_preset_is_the_papers() -> None:
         assert cell.config["episodes"] == 50_000 and cell.config["n"] == 5
 
 
+def _key(cell: Cell) -> tuple[object, ...]:
+    found = cell.config
+    return (found["algorithm"], found[KEY], found["encoder"], found.get("variant", ""), found["episodes"])
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 def test_plans_are_whole(preset: str) -> None:
     cells = Ring3D().plan(preset)
     assert len({cell.name for cell in cells}) == len(cells)
     for plan in (PRESETS[preset], *PRESETS[preset].also):
         for setting in plan.settings:
-            key = (setting.algorithm, setting.arm, setting.encoder, plan.budgets[setting.algorithm].episodes)
-            mine = [c for c in cells if tuple(c.config[k] for k in ("algorithm", KEY, "encoder", "episodes")) == key]
+            episodes = plan.budgets[setting.algorithm].episodes
+            key = (setting.algorithm, setting.arm, setting.encoder, setting.variant, episodes)
+            mine = [c for c in cells if _key(c) == key]
             assert sorted(seed for cell in mine for seed in cell.seeds) == list(range(plan.seeds))
 
 
@@ -177,3 +185,13 @@ def test_a_missing_cell_is_an_error(swept: Path, tmp_path: Path) -> None:
     with pytest.raises(UnreadableFile, match="allow"):
         Ring3D().table(folder, False)
     assert len(Ring3D().table(folder, True)) == 5
+
+
+def test_a_variant_is_another_row_and_changes_one_thing() -> None:
+    plain, changed = Setting("ppo", "canonical", "pool"), Setting("ppo", "canonical", "pool", "value")
+    plan = Plan(1, {"ppo": Budget(40)}, evaluate_every=20, settings=(plain, changed))
+    mine, other = (agent(setting, plan).to_json() for setting in (plain, changed))
+    assert {key for key in mine if mine[key] != other[key]} == {"value_weight"}
+    cells = [cell for setting in plan.settings for cell in _cells(plan, setting)]
+    assert "variant" not in cells[0].config and cells[1].config["variant"] == "value"
+    assert len({cell.name for cell in cells}) == 2

@@ -112,6 +112,17 @@ def test_demonstrations_for_equal_success() -> None:
     assert again.keys() == found.keys() and again[180.0, "gripper"]["saving"] < 10.0
 
 
+def test_the_one_cell_that_checks_the_invariance_does_not_replace_all_seeds() -> None:
+    """The study plays one cell of the hand's frame far away: it is a check, and the saving stays that of all seeds."""
+    far = (0.3, 180.0)
+    rows = [fair("world", s, won + s, n, far) for s in range(3) for n, won in ((30, 5), (60, 10), (300, 40))]
+    rows += [fair("gripper", s, 40 + s, 30) for s in range(3)]
+    alone = [r for r in rows_of(Results(rows, (), {})) if r["kind"] == "saving"]
+    rows += [fair("gripper", 0, 40, 30, far)]
+    found = [r for r in rows_of(Results(rows, (), {})) if r["kind"] == "saving"]
+    assert found == alone and found[0]["seeds"] == 3 and found[0]["saving_low"] is not None
+
+
 def test_cells_that_differ_after_imitation_count_once() -> None:
     rows = [fair("world", 0, 10, 60) | {"cell": pays, "pays": pays, "after": after, "training": 0.3}
             for pays, after in (("staged", 20), ("sparse", 12))]  # fmt: skip

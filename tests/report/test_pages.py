@@ -5,6 +5,7 @@ around the tables have been read again.
 """
 
 import csv
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from burnside.errors import InvalidParameter, UnknownName
 from burnside.report import page_tables
 from burnside.report.pages import rewrite, write_pages
-from burnside.report.tables import spaced, with_error
+from burnside.report.tables import spaced, with_error, with_interval
 from burnside.stats.ratios import means_ratio
 
 REPO = Path(__file__).resolve().parents[2]
@@ -96,7 +97,7 @@ def test_sentences_on_the_1d_game() -> None:
     text = numbers_of("docs/experiments/ring1d.md")
     baseline = {n: row("ring1d", n=n, arm="baseline", budget=10_000) for n in (30, 35, 40, 50)}
     steps = with_error(baseline[40]["steps_mean"], baseline[40]["steps_se"], 0)
-    assert f"has taken {steps} steps when its 10 000 episodes are over" in text
+    assert f"App. C's have taken {steps} when their 10 000 episodes are over" in text
     greedy = ratios(page_tables._results("ring1d"), "greedy95")
     assert f"{greedy[15].value:.1f} times at N = 15 and {greedy[20].value:.1f} at 20" in text
     limits = [ratios(page_tables._results("ring1d"))[n].text().removeprefix("at least ") for n in (40, 50)]
@@ -110,6 +111,35 @@ def test_sentences_on_the_1d_game() -> None:
         f"{plain[5].value:.1f} times as many episodes at N = 5, {plain[30].value:.1f} times at N = 30. From N = 40 on"
     )
     assert words in numbers_of("README.md")
+
+
+def test_sentences_on_smaller_rates_in_the_1d_game() -> None:
+    text = numbers_of("docs/experiments/ring1d.md")
+    slow, slower = ({r["arm"]: r for r in rows("ring1d", n=40, variant=v)} for v in ("slow", "slower"))
+    assert (
+        slow["baseline"]["seeds"] - slow["baseline"]["censored"] == 3 and "3 of 5 runs converge within 20 000" in text
+    )
+    assert slower["baseline"]["seeds"] - slower["baseline"]["censored"] == 4 and "4 of 5 converge" in text
+    steps = [spaced(r["baseline"]["steps_mean"]) for r in (slower, slow)]
+    assert f"these runs take {steps[0]} steps on average" in text and f"(with a quarter of the rate {steps[1]})" in text
+    assert spaced(slower["baseline"]["restricted_mean"]) in text
+    at_35 = row("ring1d", n=35, arm="canonical", variant="slow")
+    ends = (at_35["ratio"], at_35["ratio_low"], at_35["ratio_high"])
+    assert f"{with_interval(*ends)} times at N = 35" in text and at_35["ratio_bound"] == ""
+    least = f"{slower['canonical']['ratio_low']:.1f}"
+    assert f"at least {least} at N = 40" in text and f"at least {least} times later" in numbers_of("README.md")
+
+
+def test_sentences_on_the_solver_of_cubes() -> None:
+    text, readme = numbers_of("docs/experiments/cube.md"), numbers_of("README.md")
+    tied = row("cube_solver", kind="needed", arm="equivariant-48")
+    times = with_interval(tied["ratio"], tied["ratio_low"], tied["ratio_high"])
+    assert f"are worth {times} times" in text and f"it needs {times} times fewer training states" in readme
+    sizes = {(r["arm"], r["weights"]): round(100 * r["solved"]) for r in rows("cube_solver", kind="size")}
+    enough = min(w for (_, w), solved in sizes.items() if solved >= 90)
+    assert f"The smallest network that solves nine in ten has {spaced(enough)} weights" in text
+    both = f"{spaced(enough)} weights solve {sizes['equivariant-48', enough]} % where 595 021 without symmetry solve"
+    assert f"{both} {sizes['none', 595_021]} %" in readme and sizes["none", 114_253] == 0
 
 
 def test_sentences_on_the_cube() -> None:
@@ -156,7 +186,8 @@ def test_sentences_on_the_3d_game() -> None:
 
 def test_sentences_on_the_atlas() -> None:
     """What the page concludes from the tasks that have finished."""
-    from burnside.experiments.atlas.analysis import table
+    from burnside.experiments.atlas.analysis import groups, table
+    from burnside.report.savings import ratio_text
     from burnside.runs.results import committed, unfinished
 
     folder = committed("atlas") or unfinished("atlas")
@@ -170,7 +201,8 @@ def test_sentences_on_the_atlas() -> None:
 
     averaging = [key for key in found if key[2:] == ("averaging", "")]
     assert len(averaging) >= 8 and all(found[key]["high"] is None or found[key]["high"] > 1 for key in averaging)
-    saved = ("CartPole-v1", "burnside/Ring1D-v0", "InvertedPendulum-v5", "tictactoe")
+    saved = ("CartPole-v1", "burnside/Ring1D-v0", "InvertedPendulum-v5", "tictactoe", "Reacher-v5")
+    saved += ("InvertedDoublePendulum-v5", "Swimmer-v5")
     assert all(limits(env, "averaging")[0] > 1 for env in saved)
     assert limits("Pendulum-v1", "averaging", variant="4 updates a step")[0] > 1
     low, high = limits("Pendulum-v1", "averaging")
@@ -183,8 +215,32 @@ def test_sentences_on_the_atlas() -> None:
     assert found["Reacher-v5", "", "baseline", ""]["solved"] == 0.3
     assert all(limits("Reacher-v5", "canonical", control)[0] > 2 for control in ("", "domain"))
     assert limits("Reacher-v5", "averaging")[0] > 1.5
+    assert found["Reacher-v5", "", "canonical", "feature"]["solved"] == 0.8
     low, high = limits("burnside/PlanarPush-v0", "augment-random")
     assert low < 1 < high
+    turned = next(g for g in groups(folder, allow_missing=True) if g.key[:2] == ("Reacher-v5", ""))
+    assert turned.ratio(("augment-random", ""), 0.65).high < 1
+    assert limits("Acrobot-v1", "canonical", "domain")[1] < 1
+    assert found["Acrobot-v1", "", "canonical", "domain"]["solved"] == 0.5
+    wronged = ("burnside/Ring1D-v0", "tictactoe", "InvertedPendulum-v5", "Pendulum-v1")
+    assert all(limits(env, arm, "placebo")[1] < 1 for env in wronged for arm in ("canonical", "averaging", "augment"))
+    askew = next(g for g in groups(folder, allow_missing=True) if g.key[0] == "InvertedPendulum-v5")
+    assert all(askew.conditions[arm, ""].times(askew.threshold(0.9)).solved.all() for arm in ("canonical", "averaging"))
+    text = numbers_of("docs/experiments/atlas.md")
+    shorter = ratio_text(found["MiniGrid-Empty-Random-5x5-v0", "128 steps a rollout", "averaging", ""])
+    assert f"on ten other seeds it is {shorter}" in text
+    cart = [found["CartPole-v1", "", "canonical", control]["ratio"] for control in ("", "domain", "feature")]
+    assert f"turn {cart[0]:.0f} times faster into {1 / cart[1]:.1f} times slower" in text
+    assert f"already saves {cart[2]:.1f} times" in text
+    sizes = [found[key]["order"] or math.inf for key in averaging]
+    assert all((found[key]["low"] or 0.0) < size for key, size in zip(averaging, sizes, strict=True))
+    text = numbers_of("README.md")
+    quoted = [(env, "", "averaging") for env in ("CartPole-v1", "Swimmer-v5", "burnside/Ring1D-v0", "tictactoe")]
+    quoted += [("burnside/PlanarPush-v0", "", "canonical")]
+    quoted += [("Pendulum-v1", "", "averaging"), ("Pendulum-v1", "4 updates a step", "averaging")]
+    for env, variant, arm in quoted:
+        assert ratio_text(found[env, variant, arm, ""]) in text, env
+    assert f"one domain is {cart[0]:.0f} times faster, another {1 / cart[1]:.1f} times slower" in text
 
 
 # Mistakes, whose results are tables already.

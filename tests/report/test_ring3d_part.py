@@ -63,7 +63,7 @@ def test_curves_are_one_plot_per_algorithm(place: Path) -> None:
     assert "single seed" in dqn.svg and "single seed" in ppo.svg
     returns = results.table("episodes")
     mine = returns["returns"][(returns["algorithm"] == "ppo")]
-    assert ppo.rows[-1][3] == len(mine) and ppo.rows[-1][4] == pytest.approx(mine.mean())
+    assert ppo.rows[-1][4] == len(mine) and ppo.rows[-1][5] == pytest.approx(mine.mean())
 
 
 def test_without_committed_results_only_the_run_is_shown(place: Path, tmp_path: Path) -> None:

@@ -108,19 +108,22 @@ def test_relations_say_what_is_where(task: str) -> None:
         state_layout(spec, features="everything")
 
 
-def test_augmentation_moves_what_is_seen_and_what_is_done_alike(demo: Demonstration) -> None:
-    world, hand = (ManipulationChunks("stack-two", frame, 1, spread=FAR, **FAST) for frame in ("world", "gripper"))
-    seen, actions = manipulation_chunks(world, [demo], 8, still=True)
-    move = augmentation(world, 3)
+@pytest.mark.parametrize("frame", ["world", "relative"])
+def test_augmentation_moves_what_is_seen_and_what_is_done_alike(demo: Demonstration, frame: str) -> None:
+    own_frame, hand = (ManipulationChunks("stack-two", name, 1, spread=FAR, **FAST) for name in (frame, "gripper"))
+    seen, actions = manipulation_chunks(own_frame, [demo], 8, still=True)
+    move = augmentation(own_frame, 3)
     one, two = move(0, seen, actions), move(len(actions), seen, actions)
     assert np.abs(one[0]["state"] - two[0]["state"]).max() > 0.1 and one[1].dtype == np.float32
     assert np.array_equal(one[1], move(0, seen, actions)[1])
+    at_hand = own_frame.layout.slice("eef")
+    assert (frame == "relative") == (np.abs(one[0]["state"][:, -1, at_hand]).max() < 1e-5)
     wanted = manipulation_chunks(hand, [demo], 8)
     for observations, chunks in (one, two):  # from the hand all of them look the same
         own, g = hand.form.history(observations["state"].astype(float))
         np.testing.assert_allclose(own, wanted[0]["state"], atol=1e-5)
         np.testing.assert_allclose(hand.form.into(chunks.astype(float), g), wanted[1], atol=1e-5)
-    with pytest.raises(InvalidParameter, match="world's frame"):
+    with pytest.raises(InvalidParameter, match="can tell moved cells apart"):
         augmentation(hand, 0)
 
 

@@ -43,12 +43,13 @@ def test_the_experiment_runs_resumes_and_is_drawn(demos: Path) -> None:
     options: dict[str, Any] = {"workers": 0, "progress": "none"}
     whole = demos / "whole"
     outcome = sweep(Robot(), "smoke", whole, **options)
-    assert outcome.ok and len(outcome.done) == 6, outcome.failed
+    assert outcome.ok and len(outcome.done) == 7, outcome.failed
     rows = table(whole)
     assert [(r["kind"], r["task"], r["arm"]) for r in rows] == [
         ("imitation", "stack-two", "world"),
         ("imitation", "stack-two", "base"),
         ("imitation", "stack-two", "augmented"),
+        ("imitation", "stack-two", "augmented-relative"),
         ("imitation", "stack-three", "world"),
         ("imitation", "stack-three", "gripper"),
         ("imitation", "nut-assembly", "gripper"),

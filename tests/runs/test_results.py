@@ -50,6 +50,31 @@ def test_rows_carry_the_config_and_the_labels_of_seeds(swept: Path) -> None:
     assert list(rows[0]) == ["cell", "n", "steps", "seed", "value"]
 
 
+@dataclass(frozen=True)
+class MixedJob:
+    """A setting that is a word in one cell and a whole declaration in the other; perhaps with tables that differ."""
+
+    differ: bool = False
+
+    def plan(self, preset: str) -> Sequence[Cell]:
+        return [Cell("mixed", {"k": k, "symmetry": value}) for k, value in enumerate(("atlas", {"group": "mirror"}))]
+
+    def run_cell(self, cell: Cell, context: Context) -> Mapping[str, Any]:
+        more = {"extra": np.arange(2)} if self.differ and cell.config["k"] else {}
+        context.save("scores", {"step": np.arange(2)} | more)
+        return {"rows": [{"value": 1.0}]}
+
+
+def test_a_setting_that_is_plain_in_some_cells_only_is_left_out_of_tables(tmp_path: Path) -> None:
+    assert sweep(MixedJob(), "smoke", tmp_path / "runs", workers=0, progress="none").ok
+    found = read_results(tmp_path / "runs")
+    assert found.table("scores")["k"].tolist() == [0, 0, 1, 1] and "symmetry" not in found.table("scores")
+    assert [row.get("symmetry") for row in found.rows] == ["atlas", None]
+    assert sweep(MixedJob(differ=True), "smoke", tmp_path / "other", workers=0, progress="none").ok
+    with pytest.raises(InvalidParameter, match="other columns than the cells before"):
+        read_results(tmp_path / "other").table("scores")
+
+
 def test_a_missing_cell_fails_unless_allowed(swept: Path) -> None:
     gone = ToyJob(50).plan("laptop")[2]
     (swept / "cells" / gone.name / "result.json").unlink()

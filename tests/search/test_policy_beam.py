@@ -1,16 +1,18 @@
 """The endgame table against breadth-first counts, and beams that find what is known."""
 
+from importlib.resources import as_file, files
+
 import numpy as np
 import pytest
 
 from burnside.agents.common.members import Member
-from burnside.agents.cube_walks import CubePolicy, WalkConfig, WalkRun
+from burnside.agents.cube_walks import CubePolicy, WalkConfig, WalkRun, load_policy
 from burnside.agents.cube_walks.walks import random_walks
 from burnside.envs.cube import CubeSpec, apply_moves, scramble, solved
 from burnside.envs.cube.core import is_solved
 from burnside.envs.cube.placements import placements
 from burnside.envs.cube.tables import two_values
-from burnside.errors import InvalidParameter
+from burnside.errors import InvalidParameter, ModelTooLarge
 from burnside.search.endgame import Endgame, placement_words
 from burnside.search.policy_beam import PolicyBeamConfig, policy_beam
 from burnside.search.solver import SolverConfig, solve_cube
@@ -115,8 +117,41 @@ def test_children_are_kept_as_the_plain_twin_does() -> None:
         assert np.array_equal(one, two), name
 
 
+@pytest.mark.parametrize(("arm", "sides", "beams"), [("equivariant", 2, 1), ("equivariant", 1, 2), ("baseline", 2, 2)])
+def test_the_inverse_is_searched_where_it_may_be_easier(arm: str, sides: int, beams: int) -> None:
+    spec = CubeSpec(3)
+    policy = WalkRun(WalkConfig.preset("smoke", sides=sides), spec, Member(0, arm)).network()
+    (state,), _ = scramble(spec, 3, 9, 1)
+    found = solve_cube(policy, state, SolverConfig(width=16, effort=1, depth=3, retries=0, table=0))
+    one, other = (policy_beam(policy, state, PolicyBeamConfig(32, 3, 0), inverse=each) for each in (False, True))
+    assert found.expanded == (one.expanded + other.expanded if beams == 2 else one.expanded) > 0
+
+
+def test_weights_tied_over_the_inversion_search_a_cube_and_its_inverse_alike() -> None:
+    spec = CubeSpec(3)
+    with as_file(files("burnside") / "data" / "cube3-policy.safetensors") as path:
+        policy = load_policy(path, spec)
+    assert policy.inverse_alike
+    states, _ = scramble(spec, 17, 100, 6)
+    lengths = [
+        [policy_beam(policy, state, PolicyBeamConfig(256), inverse=each).length for state in states]
+        for each in (False, True)
+    ]
+    # of equal scores the first is kept, and rounding decides which are equal
+    assert np.mean(np.equal(*lengths)) > 0.8 and all(lengths[0])
+
+
 def test_settings_are_checked() -> None:
     with pytest.raises(InvalidParameter, match="effort"):
         SolverConfig(effort=-1)
     with pytest.raises(InvalidParameter, match="table"):
         PolicyBeamConfig(table=-1)
+
+
+def test_a_retry_there_is_no_memory_for_is_not_made(policy: CubePolicy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("burnside._resources.available_memory", lambda: 10**6)
+    (state,), _ = scramble(THREE, 3, 30, 1)
+    found = solve_cube(policy, state, SolverConfig(width=16, depth=2, retries=10, table=0))
+    assert not found.solved and found.expanded > 0
+    with pytest.raises(ModelTooLarge, match="width 65536"):
+        solve_cube(policy, state, SolverConfig(width=65536))

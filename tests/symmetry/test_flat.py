@@ -7,6 +7,9 @@ import pytest
 from burnside.canonical.arms import CanonicalRows, FeatureRows, on_rows
 from burnside.canonical.checking.placebo import refuted_placebo
 from burnside.envs.gymnasium_batch import as_batched
+from burnside.experiments.atlas.tasks import env_maker, symmetry_for
+from burnside.symmetry import EnvSymmetry
+from burnside.symmetry.flat import flat_symmetry
 
 NAMES = ["CartPole-v1", "Acrobot-v1", "Pendulum-v1", "burnside/Ring1D-v0", "burnside/PlanarPush-v0"]
 
@@ -35,6 +38,44 @@ def test_another_domain_is_another_one_and_a_placebo_is_refuted(name):
     placebo, verdict = refuted_placebo(lambda: gym.make(name), mine)
     assert verdict == "refuted" and placebo.closed and placebo.order == mine.order
     assert np.array_equal(placebo.turns, mine.turns)
+
+
+@pytest.mark.parametrize("name", ["MiniGrid-Empty-Random-5x5-v0", "LunarLanderContinuous-v3", "tictactoe"])
+def test_another_domain_is_another_one_on_what_random_play_meets(name):
+    """The last number may hardly ever change: a pixel behind the wall, a leg in the air."""
+    pytest.importorskip({"M": "minigrid", "L": "Box2D", "t": "gymnasium"}[name[0]])
+    env = env_maker(name)()
+    mine = on_rows(as_batched(env_maker(name)), symmetry_for(env, name, "atlas"))
+    rows, (seen, _) = [], env.reset(seed=0)
+    env.action_space.seed(0)
+    for _ in range(300):
+        rows.append(np.ravel(seen))
+        seen, _, ended, cut, _ = env.step(env.action_space.sample())
+        if ended or cut:
+            seen, _ = env.reset()
+    met = np.array(rows, dtype=np.float32)
+    other = mine.other_domain()
+    moved = (mine.canonical(met)[0] != mine.canonical(mine.images(met)[:, 1])[0]).any()
+    assert not moved
+    assert (other.canonical(met)[0] != mine.canonical(met)[0]).any(axis=1).mean() > 0.2
+
+
+def test_the_order_is_the_groups_even_where_it_does_not_act_linearly():
+    """A mirror that shifts numbers has two elements; a list of some motions of the plane is not a group."""
+    orders = {"MountainCar-v0": 2, "FrozenLake-v1": 2, "burnside/Ring1D-v0": 10, "burnside/PlanarPush-v0": None}
+    for name, order in orders.items():
+        maker = env_maker(name)
+        assert on_rows(as_batched(maker), symmetry_for(maker(), name, "atlas")).order == order, name
+
+
+def test_the_order_of_functions_of_ones_own_is_known_if_their_products_are_listed():
+    def act(g, x):
+        return np.where(np.asarray(g) == 1, 2.0 - x, x)
+
+    own = EnvSymmetry(elements=[0, 1], generators=[1], act_on_observation=act, act_on_action=lambda g, a: a)
+    assert flat_symmetry(own, 3, 2).order == 2
+    part = EnvSymmetry(elements=[0, 1], generators=[1], act_on_observation=lambda g, x: x + g, act_on_action=act)
+    assert flat_symmetry(part, 3, 2).order is None
 
 
 def test_a_learner_sees_forms_and_features():

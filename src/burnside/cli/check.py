@@ -10,6 +10,7 @@ import tyro
 
 from burnside.cli.console import output, print_json, progress, styled, table
 from burnside.cli.models import call_theirs, is_env_id, load_object, make_env, parse_parameters
+from burnside.cli.words import Words
 from burnside.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Check:
     """module:obj, states to check as well: a list, or a function of the environment that returns one."""
     places: Literal["all", "reached", "walk"] = "all"
     """Where to look: everywhere, without states that are only set, or only where random play and the policy go."""
-    param: tuple[str, ...] = ()
+    param: Words = ()
     """Parameters of the environment, as name=value."""
     json: bool = False
     """Print one JSON object."""
@@ -88,7 +89,7 @@ class Check:
         return _CODES[verdict.verdict]
 
 
-def open_environment(reference: str, param: tuple[str, ...]) -> Any:
+def open_environment(reference: str, param: Words) -> Any:
     """The environment that an argument names: a Gymnasium id, or ``module:env``."""
     parameters = parse_parameters(param)
     if is_env_id(reference):

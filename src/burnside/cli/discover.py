@@ -10,6 +10,7 @@ import tyro
 
 from burnside.cli.console import output, print_json, progress, styled
 from burnside.cli.models import is_env_id, load_object, make_env, parse_parameters
+from burnside.cli.words import Words
 from burnside.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Discover:
     """Seed of everything random."""
     policy: str | None = None
     """module:fn, a function of the observation that returns an action; default random actions."""
-    param: tuple[str, ...] = ()
+    param: Words = ()
     """Arguments of the environment, as name=value."""
     json: bool = False
     """Print one JSON object."""

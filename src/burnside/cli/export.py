@@ -11,6 +11,7 @@ import tyro
 from burnside._files import write_text
 from burnside.cli.check import open_environment, open_symmetry
 from burnside.cli.console import print_json
+from burnside.cli.words import Words
 from burnside.errors import InvalidParameter
 
 __all__ = ["Export"]
@@ -35,7 +36,7 @@ class Export:
     """The file to write; default the terminal."""
     turns: int = 8
     """How many turns of SO(2) or O(2) are used, which is approximated by them."""
-    param: tuple[str, ...] = ()
+    param: Words = ()
     """Parameters of the environment, as name=value."""
     json: bool = False
     """Print one JSON object."""

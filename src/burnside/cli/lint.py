@@ -10,6 +10,7 @@ import tyro
 
 from burnside.cli.console import output, print_json, progress, styled, table
 from burnside.cli.models import parse_parameters
+from burnside.cli.words import Words
 from burnside.errors import InvalidParameter, UnknownName
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Lint:
     """States in which the simulator compares a step with its image; 0 to leave that out."""
     seed: int = 0
     """Seed of these states."""
-    param: tuple[str, ...] = ()
+    param: Words = ()
     """Arguments of a Gymnasium environment, as name=value."""
     json: bool = False
     """Print one JSON object."""

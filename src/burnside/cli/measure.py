@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
+
+import tyro
 
 from burnside.cli.console import output, print_json, progress, styled, table
 from burnside.cli.measure_env import DEEP, check_words, is_deep, measure_env
 from burnside.cli.models import SymmetryOptions
-from burnside.errors import InvalidParameter, UnknownName
+from burnside.cli.words import Words
+from burnside.errors import BurnsideError, InvalidParameter, UnknownName
 from burnside.experiments.mistakes.run import RunArchive, model_settings
 from burnside.learning import Comparison, compare
 from burnside.learning.learners import practical
 from burnside.learning.run import check_delta, check_eps
-from burnside.mdp import Symmetry, TabularMDP
+from burnside.mdp import GraphMDP, Symmetry, TabularMDP
 from burnside.report.tables import number
 from burnside.runs.job import EngineName
 
@@ -34,6 +37,10 @@ class Measure(SymmetryOptions):
     domain, the domain's indicator as a feature, and a placebo symmetry that does not hold.
     """
 
+    model: Annotated[str, tyro.conf.Positional]
+    """An environment, with --learner ppo or another deep one: a Gymnasium id such as CartPole-v1,
+    dm_control:domain-task, tictactoe, or module:function. A table: a name of the zoo (see 'burnside zoo'),
+    module:factory, a .json or .npz file, or a Gymnasium toy-text id."""
     learner: str = "ubev"
     """Tables: ubev, ucbvi, ucfh, ucfh-literal (published constants, the episodes of a phase in bulk). Environments:
     ppo, dqn, sac, sb3:PPO, sb3:SAC, sb3:DQN, or module:function(env, arm, symmetry, seed)."""
@@ -52,13 +59,13 @@ class Measure(SymmetryOptions):
     """Environments: steps between evaluations; default the study's, else a sixtieth of the budget."""
     episodes: int = 10
     """Environments: episodes of an evaluation."""
-    setting: tuple[str, ...] = ()
+    setting: Words = ()
     """Environments: settings of the learner, as name=value."""
     tune: int = 0
     """Environments: tune baseline, arms and controls equally, by trying this many settings of each."""
     engine: EngineName = "local"
     """Environments: processes of this machine, a Ray cluster, or Slurm."""
-    option: tuple[str, ...] = ()
+    option: Words = ()
     """Environments: options of the engine as KEY=VALUE."""
     track: bool = False
     """Environments: also write the logs for TensorBoard."""
@@ -88,12 +95,14 @@ class Measure(SymmetryOptions):
     def run(self) -> int:
         """Run the command."""
         if is_deep(self.learner):
+            self._refuse(_OF_TABLES, "measures an environment", "it is for tables")
             check_words(self)
             return measure_env(self)
         if self.learner not in TABULAR:
             raise UnknownName("learner", self.learner, (*TABULAR, *DEEP))
+        self._refuse(_OF_ENVIRONMENTS, "measures a table", "it is for environments")
         check_eps(self.eps), check_delta(self.delta)  # before a run is named by them
-        model = self.load_model()
+        model = self._table()
         symmetry = self.load_symmetry(model)
         if not isinstance(model, TabularMDP) or not isinstance(symmetry, Symmetry):
             raise InvalidParameter(f"{model.name} is too large to enumerate: mistakes are measured on tables")
@@ -132,6 +141,37 @@ class Measure(SymmetryOptions):
         else:
             _show(found)
         return 0
+
+    def _table(self) -> TabularMDP | GraphMDP:
+        """The model; whoever names an environment that has no table learns what to add."""
+        try:
+            return self.load_model()
+        except BurnsideError as error:
+            if "transition table" not in str(error):
+                raise
+            raise InvalidParameter(
+                f"{self.model} has no transition table: add --learner ppo (or dqn, sac, sb3:PPO, …) to measure it "
+                f"with a deep learner"
+            ) from None
+
+    def _refuse(self, names: tuple[str, ...], what: str, why: str) -> None:
+        """Refuse options that would do nothing."""
+        usual = {field.name: field.default for field in fields(self)}
+        for name in names:
+            if getattr(self, name) != usual[name]:
+                option = f"--{name.replace('_', '-')}"
+                more = "; for new runs give another folder with --runs" if name == "fresh" else ""
+                raise InvalidParameter(f"--learner {self.learner} {what}: leave out {option}, {why}{more}")
+
+
+#: Options that say nothing about the other kind: given there, they would be overlooked.
+_OF_TABLES = (
+    "n", "d", "horizon", "terminal_actions", "eps", "absolute", "delta", "scale", "width", "max_episodes", "fresh",
+)  # fmt: skip
+_OF_ENVIRONMENTS = (
+    "arms", "controls", "domain", "steps", "threshold", "every", "episodes", "setting", "tune", "engine", "option",
+    "track",
+)  # fmt: skip
 
 
 def _show(found: Comparison) -> None:

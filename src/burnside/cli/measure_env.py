@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from burnside.cli.console import output, print_json, progress, styled, table
+from burnside.cli.console import output, print_json, print_problem, progress, styled, table
 from burnside.cli.models import parse_parameters
 from burnside.errors import BurnsideError, InvalidParameter, UnknownName
-from burnside.experiments.atlas.config import ARMS, CONTROLS, FRACTIONS, MAIN, PATIENCE, TASKS, Task
-from burnside.experiments.atlas.run import Measurement
+from burnside.experiments.atlas.config import ARMS, CONTROLS, FRACTIONS, MAIN, PATIENCE, TASKS, USUAL, Task, conditions
+from burnside.experiments.atlas.run import Measurement, cells_of, check_evaluations
 from burnside.runs import sweep
 from burnside.runs.sweep import SweepOutcome
 from burnside.symmetry.frames import canonical_form
@@ -27,6 +28,8 @@ __all__ = ["DEEP", "check_words", "is_deep", "measure_env"]
 DEEP = ("ppo", "dqn", "sac", "sb3:PPO", "sb3:SAC", "sb3:DQN")
 #: Steps between evaluations of PPO are whole rollouts.
 _GRAIN = {"ppo": 512, "dqn": 256, "sac": 256}
+#: Places of every kind at which the symmetry is checked: enough for *holds*, and a few seconds.
+_CHECKED = 500
 
 
 def is_deep(learner: str) -> bool:
@@ -36,7 +39,7 @@ def is_deep(learner: str) -> bool:
 
 def measure_env(options: Measure) -> int:
     """Run the command for an environment."""
-    task, reference = _task(options)
+    task, reference, checked = _task(options)
     folder = options.runs / _folder_name(task, options.domain)
     if options.tune:
         task = _tuned(options, task, folder)
@@ -46,12 +49,19 @@ def measure_env(options: Measure) -> int:
     from burnside.experiments.atlas.analysis import groups
 
     (group,) = groups(folder)
-    found = _summary(task, group, reference, folder, options)
+    found = _summary(task, group, reference, checked, folder, options)
     try:
         found["report"] = str(_page(group, folder, found))
     except BurnsideError as error:  # matplotlib is an extra
         found["report"] = None
         found["note"] = str(error)
+        print_problem("note", f"there is no page: {error}")
+    if not group.improved:
+        print_problem(
+            "note",
+            "the baseline never did better than at its first evaluation, so thresholds on its scale mean nothing: give "
+            "--threshold, or more --steps",
+        )
     if options.json:
         print_json(found)
     else:
@@ -64,10 +74,11 @@ def _folder_name(task: Task, domain: str | None) -> str:
     return re.sub(r"[^\w.-]+", "-", f"{task.env}-{task.learner}{by}")
 
 
-def _task(options: Measure) -> tuple[Task, dict[str, float]]:
-    """The task that the options name, and the scores of random actions and of the action zero."""
-    from burnside.experiments.atlas.learners import reference_score
-    from burnside.experiments.atlas.tasks import env_maker, symmetry_for
+def _task(options: Measure) -> tuple[Task, dict[str, float], dict[str, Any] | None]:
+    """The task that the options name, the scores of random actions and of the action zero, and the check."""
+    from burnside.canonical.guard import theirs
+    from burnside.experiments.atlas.learners import reference_score, steps_at_a_time
+    from burnside.experiments.atlas.tasks import digests, env_maker, symmetry_for
 
     learner = options.learner
     if learner.startswith("sb3:") and learner not in DEEP:
@@ -80,19 +91,28 @@ def _task(options: Measure) -> tuple[Task, dict[str, float]]:
     symmetry: Any = options.symmetry or (known.symmetry if known else "atlas")
     declared = symmetry_for(env, options.model, symmetry)
     if options.domain is not None:
-        symmetry = {**declared.to_dict(), "domain": _deciding(options.domain)}
+        try:
+            symmetry = {**declared.to_dict(), "domain": _deciding(options.domain)}
+        except BurnsideError as error:
+            raise InvalidParameter(f"--domain needs a symmetry that can be written down, but {error}") from None
         declared = symmetry_for(env, options.model, symmetry)
         canonical_form(declared)  # refuses what decides nothing, before anything runs
     with progress(f"playing {options.model} with random actions and with none"):
-        reference = {name: float(reference_score(maker, name, 30).mean()) for name in ("random", "zero")}
-    steps = options.steps or (known.steps if known and known.learner == learner else 200_000)
-    grain = _GRAIN.get(learner, 500)
-    every = options.every or (
-        known.every if known and known.learner == learner else max(grain, steps // 60 // grain * grain)
-    )
-    low, best = _scale(options, known, env, reference["random"])
+        reference = {
+            name: float(theirs(f"playing {options.model}", reference_score, maker, name, 30).mean())
+            for name in ("random", "zero")
+        }
     settings: dict[str, Any] = dict(known.settings) if known and known.learner == learner else {}
-    settings |= parse_parameters(options.setting)
+    settings |= parse_settings(options.setting)
+    steps = options.steps or (known.steps if known and known.learner == learner else 200_000)
+    # at least as far apart as the learner's stops are
+    own = theirs(f"--setting of {learner}", steps_at_a_time, learner, settings)
+    grain = max(own, _GRAIN.get(learner, 500))
+    usual = known.every if known and known.learner == learner else max(grain, steps // 60 // grain * grain)
+    every = options.every if options.every is not None else max(usual, own)
+    # what is known of an environment's scores is known of it as it is usually made
+    usually = not make or (known is not None and make == dict(known.make))
+    low, best = _scale(options, known if usually else None, env if usually else None, reference["random"])
     task = Task(
         options.model,
         known.family if known else "",
@@ -109,8 +129,62 @@ def _task(options: Measure) -> tuple[Task, dict[str, float]]:
         make=make or (dict(known.make) if known else {}),
         symmetry=symmetry,
         block=max(1, min(5, -(-options.seeds // 2))),
+        code=digests(options.model, options.symmetry, learner),
     )
-    return _possible(task, env, declared), reference
+    for cell in cells_of(task)[:1]:
+        check_evaluations(cell.config)
+    task = _suitable(_possible(task, env, declared), options)
+    return task, reference, _checked(options, maker, declared) if len(conditions(task)) > 1 else None
+
+
+def parse_settings(words: Iterable[str | Iterable[str]]) -> dict[str, Any]:
+    """``--setting`` as a dictionary; its mistakes are told as those of ``--setting``.
+
+    >>> parse_settings(["gamma=0.9", "hidden=[16,16]"])
+    {'gamma': 0.9, 'hidden': [16, 16]}
+    """
+    try:
+        return parse_parameters(words)
+    except InvalidParameter as error:
+        raise InvalidParameter(str(error).replace("--param", "--setting")) from None
+
+
+def _suitable(task: Task, options: Measure) -> Task:
+    """The task, every learner of which can be made; of the usual arms those that do not suit are left out."""
+    from burnside.experiments.atlas.learners import condition, make_learner
+
+    left: dict[str, str] = {}
+    for cell in cells_of(replace(task, seeds=1)):
+        arm, control = cell.config["arm"], cell.config["control"]
+        if control == "placebo" or arm in left:  # a placebo takes a while to be drawn
+            continue
+        try:
+            make_learner(cell.config, condition(cell.config), 0)
+        except BurnsideError as error:
+            if arm == "baseline" or options.arms != ",".join(USUAL):
+                raise
+            left[arm] = str(error)
+    for arm, why in left.items():
+        print_problem("note", f"without {arm}: {why}")
+    return replace(task, arms=tuple(arm for arm in task.arms if arm not in left))
+
+
+def _checked(options: Measure, maker: Callable[[], Any], declared: Any) -> dict[str, Any]:
+    """What the check says of the symmetry; whoever measures a wrong one is warned before anything runs."""
+    from burnside.canonical import check_symmetry
+
+    name = getattr(declared, "name", "the symmetry")
+    again = f"burnside check {options.model}" + (f" --symmetry {options.symmetry}" if options.symmetry else "")
+    try:
+        with progress("checking the symmetry"):
+            verdict = check_symmetry(maker(), declared, samples=_CHECKED)
+    except BurnsideError as error:
+        print_problem("note", f"{name} could not be checked: {error}")
+        return {"name": name, "check": "not checked", "why": str(error)}
+    found = {"name": name, "check": verdict.verdict, "why": str(verdict.counterexample or verdict.advice or "")}
+    if verdict.verdict == "refuted":
+        print_problem("warning", f"{name} does not hold in {options.model}: {found['why']}; see '{again}'")
+    return found
 
 
 def _deciding(domain: str) -> Any:
@@ -121,6 +195,8 @@ def _deciding(domain: str) -> Any:
 def _scale(options: Measure, known: Task | None, env: Any, random: float) -> tuple[float | None, float | None]:
     """Between which scores the thresholds lie: as given, as known, or as the environment's own aim says."""
     if options.threshold is not None:
+        if not math.isfinite(options.threshold):
+            raise InvalidParameter(f"the threshold is {options.threshold}: give a score")
         if not options.threshold > random:
             raise InvalidParameter(
                 f"the threshold {options.threshold:g} is not above {random:.4g}, which random actions reach"
@@ -173,19 +249,28 @@ def _tuned(options: Measure, task: Task, folder: Path) -> Task:
 
 
 def _unfinished(outcome: SweepOutcome, folder: Path) -> int:
-    from burnside.cli.console import print_problem
-
+    same: dict[str, list[str]] = {}
     for name, why in outcome.failed.items():
-        print_problem("failed", f"{why} ({folder / 'cells' / name / 'failed.txt'})")
+        same.setdefault(why, []).append(name)
+    for why, names in same.items():
+        often = f"{len(names)} cells: " if len(names) > 1 else ""
+        print_problem("failed", f"{often}{why} ({folder / 'cells' / names[0] / 'failed.txt'})")
     if outcome.left:
         output().print("stopped; the same command resumes from here")
     return outcome.exit_code
 
 
-def _summary(task: Task, group: Group, reference: dict[str, float], folder: Path, options: Measure) -> dict[str, Any]:
+def _summary(
+    task: Task,
+    group: Group,
+    reference: dict[str, float],
+    checked: dict[str, Any] | None,
+    folder: Path,
+    options: Measure,
+) -> dict[str, Any]:
     from burnside.experiments.atlas.analysis import rows_of
 
-    rows = rows_of(group)
+    rows = rows_of(group, refuted=checked is not None and checked["check"] == "refuted")
     order = next((row["order"] for row in rows if row["arm"] != "baseline"), None)
     others = [key for key in group.conditions if key != ("baseline", "")]
     overall = {"/".join(k for k in key if k): _finite(group.overall(key)) for key in others}
@@ -199,12 +284,13 @@ def _summary(task: Task, group: Group, reference: dict[str, float], folder: Path
         "every": task.every,
         "episodes": task.episodes,
         "reference": reference,
+        "symmetry": checked,
         "thresholds": [{"fraction": f, "score": group.threshold(f)} for f in FRACTIONS],
         "thresholds_fixed_before": group.given,
         "main": {"fraction": MAIN, "score": group.threshold(MAIN), "evaluations_in_a_row": PATIENCE},
         "order": order,
         # almost every pair of state and action has as many images as the group has elements
-        "orbit_counting": order,
+        "orbit_counting": None if checked is not None and checked["check"] == "refuted" else order,
         "rows": rows,
         "over_thresholds": {"/".join(k for k in key if k): group.over_thresholds(key) for key in others},
         "overall": overall,
@@ -229,7 +315,23 @@ def _page(group: Group, folder: Path, found: dict[str, Any]) -> Path:
         f"burnside measure {found['env']} --learner {found['learner']}. Tuning: {words}. Random actions reach "
         f"{found['reference']['random']:.4g}, the action zero {found['reference']['zero']:.4g}."
     )
-    return measure_page([group], folder, lead)
+    checked = found["symmetry"]
+    if checked is not None:
+        lead += f" The symmetry: {_words(checked)}"
+        lead += f": {checked['why']}." if checked["check"] == "refuted" else "."
+    return measure_page([group], folder, lead, refuted=checked is not None and checked["check"] == "refuted")
+
+
+def _words(checked: dict[str, Any]) -> str:
+    """What the check says, in a few words."""
+    said = {
+        "holds": "holds, as far as the check sees",
+        "refuted": "is refuted by the check",
+        "inconclusive": "the check does not decide whether it holds",
+        "not checked": "it could not be checked",
+    }
+    name, verdict = checked["name"], checked["check"]
+    return f"{name} {said[verdict]}" if verdict in ("holds", "refuted") else f"{name}; {said[verdict]}"
 
 
 def _show(found: dict[str, Any], group: Group) -> None:
@@ -244,13 +346,15 @@ def _show(found: dict[str, Any], group: Group) -> None:
     )
     reference = found["reference"]
     console.print(f"random actions reach {reference['random']:.4g}, the action zero {reference['zero']:.4g}")
+    if found["symmetry"] is not None:
+        console.print(f"symmetry: {_words(found['symmetry'])}", soft_wrap=True)
     shown = table(*HEADERS)
     for row in savings_rows(found["rows"]):
         shown.add_row(*("–" if cell is None else str(cell) for cell in row))
     console.print(shown)
     tuning = found["tuning"] if isinstance(found["tuning"], str) else "all arms and controls by the same search"
     console.print(f"tuning: {tuning}", soft_wrap=True)
-    if found["order"]:
+    if found["order"] and found["symmetry"]["check"] != "refuted":
         console.print(f"orbit counting predicts {found['order']}: almost every pair has that many images")
     if found["report"]:
         console.print(f"the page: {found['report']}", soft_wrap=True)
@@ -258,12 +362,13 @@ def _show(found: dict[str, Any], group: Group) -> None:
 
 def check_words(options: Measure) -> None:
     """Refuse arms and controls that do not exist, before anything runs."""
-    for arm in options.arms.split(","):
-        if arm not in ARMS:
-            raise UnknownName("arm", arm, ARMS)
-    for control in options.controls.split(","):
-        if control and control != "none" and control not in CONTROLS:
-            raise UnknownName("control", control, (*CONTROLS, "none"))
+    for kind, given, known in (("arm", options.arms, ARMS), ("control", options.controls, (*CONTROLS, "none", ""))):
+        words = given.split(",")
+        for word in words:
+            if word not in known:
+                raise UnknownName(kind, word, [name for name in known if name])
+            if words.count(word) > 1:
+                raise InvalidParameter(f"--{kind}s names {word!r} twice: give it once")
     if options.seeds < 1:
         raise InvalidParameter(f"seeds is {options.seeds}: give at least 1")
     if options.tune < 0 or options.episodes < 1 or (options.steps is not None and options.steps < 1):

@@ -16,6 +16,7 @@ from typing import Annotated, Any, get_type_hints
 import tyro
 
 from burnside.cli.console import progress
+from burnside.cli.words import Words, flat
 from burnside.errors import BurnsideError, InvalidParameter, MissingExtra, UnknownName
 from burnside.mdp import GraphMDP, Symmetry, TabularMDP, VertexSymmetry, discover, zoo
 from burnside.mdp.zoo.catalogue import MODELS, check_parameters
@@ -62,7 +63,7 @@ class ModelOptions:
     """Number of dimensions of the model, if it can be chosen."""
     horizon: int | None = None
     """Horizon H; default: the model's own."""
-    param: tuple[str, ...] = ()
+    param: Words = ()
     """Further parameters of the model, as name=value; for a Gymnasium id, arguments of its constructor."""
     terminal_actions: bool = False
     """Gymnasium ids only: count the actions that the table lists for terminal states, although none is ever taken."""
@@ -224,7 +225,7 @@ def _blame(error: Exception) -> str:
 _LONGEST_VALUE = 20_000
 
 
-def parse_parameters(words: Iterable[str]) -> dict[str, Any]:
+def parse_parameters(words: Iterable[str | Iterable[str]]) -> dict[str, Any]:
     """``name=value`` words as a dictionary.
 
     A value is a number, ``true``, ``false``, ``None``, a Python list, tuple, set, dictionary or quoted string, and a
@@ -236,7 +237,7 @@ def parse_parameters(words: Iterable[str]) -> dict[str, Any]:
     {'desc': ['SF', 'HG'], 'name': '3'}
     """
     found: dict[str, Any] = {}
-    for text in words:
+    for text in flat(words):
         name, value = _parameter(text)
         if name in found:
             raise InvalidParameter(f"--param gives {name} twice, as {found[name]} and as {value}: give it once")

@@ -9,6 +9,7 @@ from pathlib import Path
 from burnside.cli.console import output, print_problem, styled
 from burnside.cli.reproduce_progress import Lines, Live
 from burnside.cli.sweep import parse_options
+from burnside.cli.words import Words
 from burnside.errors import InvalidParameter
 from burnside.runs.job import DeviceName, EngineName, PresetName
 
@@ -33,7 +34,7 @@ class Reproduce:
     """Cells that run at the same time; 0: in this process, one after the other."""
     threads: int = 1
     """Threads per cell."""
-    option: tuple[str, ...] = ()
+    option: Words = ()
     """Options of the engine as KEY=VALUE; see 'burnside sweep --help'."""
 
     def run(self) -> int:

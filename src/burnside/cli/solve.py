@@ -54,7 +54,8 @@ class Solve:
     method: Literal["policy", "astar", "beam", "greedy"] | None = None
     """policy: a beam over what a policy proposes; the others need a value network. Default: policy if there is one."""
     effort: int = 0
-    """Policy: each more doubles the width and the time, for shorter solutions; from 1 on the inverse is solved too."""
+    """Policy: each more doubles the width and the time, for shorter solutions. A policy that can tell
+    a cube from its inverse solves both from 1 on; the shipped one cannot."""
     weight: float = 0.6
     """A*: λ in f = λ·g + h."""
     batch: int = 1000
@@ -67,8 +68,8 @@ class Solve:
     """Policy, beam and greedy: moves after which they give up; default 60 for a policy, otherwise 40."""
     endgame: int | None = None
     """Policy: the last turns are looked up in a table of this depth; default 7 with 12 turns. 8 takes 2 s and 70 MB."""
-    threads: int | None = None
-    """Threads of the network; default 1 for a policy, otherwise those torch takes."""
+    threads: int = 1
+    """Threads of the network. More help only on cores that nothing else uses."""
     show: bool = False
     """Draw the cube before and after every move of the solution."""
     json: bool = False
@@ -187,7 +188,7 @@ class Solve:
         torch = _torch()
         from burnside.agents.cube_walks import load_policy
 
-        torch.set_num_threads(self._threads() or 1)
+        torch.set_num_threads(self._threads())
         with as_file(shipped) if self.network is None else nullcontext(self.network) as path:
             policy = load_policy(path)
         ours = placements(spec).spec
@@ -199,8 +200,8 @@ class Solve:
         name = f"shipped {shipped.name}" if self.network is None else self.network.name
         return policy, f"{name}, arm {policy.arm}"
 
-    def _threads(self) -> int | None:
-        if self.threads is not None and self.threads < 1:
+    def _threads(self) -> int:
+        if self.threads < 1:
             raise InvalidParameter(f"--threads must be at least 1, got {self.threads}")
         return self.threads
 
@@ -248,9 +249,7 @@ class Solve:
         from burnside.agents.cube_values import load_network
         from burnside.envs.cube import CubeSpec
 
-        threads = self._threads()
-        if threads is not None:
-            torch.set_num_threads(threads)
+        torch.set_num_threads(self._threads())
         if self.network is not None:
             value = load_network(self.network, spec)
             name = self.network.name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import tyro
 
 from burnside.cli.console import output, print_json, print_problem, styled, table
+from burnside.cli.words import Words, flat
 from burnside.errors import BurnsideError, InvalidParameter, UnknownName, UnreadableFile
 from burnside.experiments.arms import KEY
 from burnside.report.columns import readable
@@ -57,9 +58,9 @@ class Sweep:
     """Folder of the run; default runs/EXPERIMENT/PRESET."""
     track: bool = False
     """Also write the logs for TensorBoard, into the subfolder tensorboard."""
-    only: tuple[str, ...] = ()
+    only: Words = ()
     """Run only the cells with these settings, as KEY=VALUE: arm=equivariant n=10."""
-    option: tuple[str, ...] = ()
+    option: Words = ()
     """Options of the engine as KEY=VALUE: timeout_min=240 slurm_partition=gpu for Slurm, address=auto for Ray."""
 
     def run(self) -> int:
@@ -164,14 +165,14 @@ class Table:
             ) from error
 
 
-def parse_options(words: tuple[str, ...]) -> dict[str, Any]:
+def parse_options(words: Iterable[str | Iterable[str]]) -> dict[str, Any]:
     """KEY=VALUE pairs, the values read as JSON where they are JSON.
 
     >>> parse_options(("timeout_min=240", "slurm_partition=gpu"))
     {'timeout_min': 240, 'slurm_partition': 'gpu'}
     """
     found: dict[str, Any] = {}
-    for word in words:
+    for word in flat(words):
         key, equals, text = word.partition("=")
         if not key or not equals:
             raise InvalidParameter(f"the option {word!r} must have the form KEY=VALUE")

@@ -34,11 +34,12 @@ class TrainRobot:
     stage: Literal["imitate", "finetune"] = "imitate"
     """imitate: learn from demonstrations. finetune: improve the policy that imitation left in the folder, with PPO."""
     arm: Annotated[
-        Literal["world", "base", "azimuth", "relative", "upright", "gripper", "augmented"],
+        Literal["world", "base", "azimuth", "relative", "upright", "gripper", "augmented", "augmented-relative"],
         tyro.conf.arg(aliases=["--frame"]),
     ] = "gripper"
     """Frame of observations and actions: the world's, the base's, or the hand's, wholly or in part; augmented is the
-    world's with every demonstration under many motions of the cell."""
+    world's with every demonstration under many motions of the cell, augmented-relative the hand's place with many
+    headings."""
     preset: PresetName = "laptop"
     """How much: smoke (seconds), laptop (minutes), study (what the study runs), paper (the paper's full scale)."""
     demos: Path | None = None

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +53,9 @@ class GymnasiumBatch:
     Args:
         make: Makes a copy of the environment.
         name: What a checkpoint must agree on; default: the environment's own name with its wrappers and arguments.
+        threads: Scenes are stepped in that many threads, with the same results. That helps one run on free cores where
+            a step is mostly physics, during which Python is free for another thread; ``make bench`` measures it
+            (it helps Ant, and makes Reacher slower).
 
     >>> env = GymnasiumBatch(lambda: gym.make("CartPole-v1"))
     >>> state = env.reset_batch(np.array([0, 0]), np.array([0, 1]))
@@ -59,8 +63,12 @@ class GymnasiumBatch:
     (4, Discrete(n=2), [1.0, 1.0])
     """
 
-    def __init__(self, make: Callable[[], Any], name: str | None = None) -> None:
+    def __init__(self, make: Callable[[], Any], name: str | None = None, *, threads: int = 1) -> None:
+        if threads < 1:
+            raise InvalidParameter(f"threads is {threads}: give at least 1")
         first = make()
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(threads - 1, thread_name_prefix="scenes") if threads > 1 else None
         self._make, self._free, self._live = make, [first], dict[tuple[int, int], _Live]()
         self._lock = threading.Lock()  # learners in other threads may share the copies
         self._seen, self._acts = first.observation_space, first.action_space
@@ -82,7 +90,7 @@ class GymnasiumBatch:
     def wrapped(self, wrapper: Callable[[Any], Any], what: str) -> GymnasiumBatch:
         """The same environment inside a wrapper."""
         make = self._make
-        return GymnasiumBatch(lambda: wrapper(make()), f"{what} of {self.name}")
+        return GymnasiumBatch(lambda: wrapper(make()), f"{what} of {self.name}", threads=self._threads)
 
     def _flat(self, x: Any) -> AnyArray:
         return np.asarray(gym.spaces.flatten(self._seen, x), dtype=np.float32)
@@ -157,6 +165,19 @@ class GymnasiumBatch:
         """What the environments showed last."""
         return np.asarray(state["seen"])
 
+    def _steps(self, lives: Sequence[_Live], given: Sequence[Any]) -> list[Any]:
+        """What every copy answers: a share of them in every thread, the first share in this one."""
+        rows = list(zip(lives, given, strict=True))
+        size = -(-len(rows) // self._threads)
+
+        def share(begin: int) -> list[Any]:
+            return [live.env.step(action) for live, action in rows[begin : begin + size]]
+
+        if self._pool is None:
+            return share(0)
+        others = [self._pool.submit(share, begin) for begin in range(size, len(rows), size)]
+        return share(0) + [answer for other in others for answer in other.result()]
+
     def step_batch(self, state: State, action: AnyArray) -> BatchStep:
         """One step of every scene."""
         rows = len(state["t"])
@@ -164,22 +185,24 @@ class GymnasiumBatch:
         reward = np.zeros(rows)
         terminated, truncated, success = (np.zeros(rows, dtype=np.bool_) for _ in range(3))
         with self._lock:
-            for i in range(rows):
-                key = int(state["seed"][i]), int(state["episode"][i])
-                if t[i] >= self.limit:
-                    raise InvalidAction(
-                        f"an episode of {self.name} is longer than {self.limit} steps: give it a time limit "
-                        "(gymnasium.make(…, max_episode_steps=…))"
-                    )
-                live = self._at(*key, int(t[i]), history[i], seen[i])
-                history[i, t[i]] = action[i]
-                x, gain, over, cut, info = live.env.step(self.given(history[i, t[i]]))
-                t[i] += 1
-                live.t += 1
-                seen[i], reward[i], terminated[i], truncated[i] = self._flat(x), gain, over, cut and not over
-                success[i] = bool(info.get("is_success", info.get("success", False)))
-                if over or cut:
-                    self._free.append(self._live.pop(key).env)
+            if (t >= self.limit).any():
+                raise InvalidAction(
+                    f"an episode of {self.name} is longer than {self.limit} steps: give it a time limit "
+                    "(gymnasium.make(…, max_episode_steps=…))"
+                )
+            keys = [(int(seed), int(episode)) for seed, episode in zip(state["seed"], state["episode"], strict=True)]
+            history[np.arange(rows), t] = action
+            # an episode that stands in two rows is played again for the second one, so these go one after the other
+            for part in [range(rows)] if len(set(keys)) == rows else [range(i, i + 1) for i in range(rows)]:
+                lives = [self._at(*keys[i], int(t[i]), history[i], seen[i]) for i in part]
+                answers = self._steps(lives, [self.given(history[i, t[i]]) for i in part])
+                for i, live, (x, gain, over, cut, info) in zip(part, lives, answers, strict=True):
+                    t[i] += 1
+                    live.t += 1
+                    seen[i], reward[i], terminated[i], truncated[i] = self._flat(x), gain, over, cut and not over
+                    success[i] = bool(info.get("is_success", info.get("success", False)))
+                    if over or cut:
+                        self._free.append(self._live.pop(keys[i]).env)
         after = {**state, "seen": seen, "history": history, "t": t}
         return BatchStep(after, reward, terminated, truncated, success)
 

@@ -70,8 +70,14 @@ class RingNetwork(torch.nn.Module):
         outputs: Mapping[str, int],
         seeds: Sequence[int],
         equivariant: bool = False,
+        item_scale: float = 1.0,
+        place: str = "divided",
     ) -> None:
-        """A network for every seed; ``outputs`` names the layers at the end and gives their widths."""
+        """A network for every seed; ``outputs`` names the layers at the end and gives their widths.
+
+        ``item_scale`` multiplies the items of the board, and ``place`` says whether an encoder's network sees the
+        place ``divided`` by N or ``onehot``.
+        """
         super().__init__()
         if encoder != "onehot" and spec.d != 3:
             raise InvalidParameter(f"the encoder {encoder!r} is for three dimensions, the game has {spec.d}")
@@ -81,6 +87,7 @@ class RingNetwork(torch.nn.Module):
         self.spec, self.context, self.names = spec, spec.n_cells, tuple(outputs)
         self.encoder = None if encoder == "onehot" else GridEncoder(spec.n, encoder, init)
         self.features = spec.n_cells if self.encoder is None else FEATURES
+        self.item_scale, self.one_hot = item_scale, self.encoder is None or place == "onehot"
         if equivariant:
             ring = translations(spec)
             first, second = (copies(ring, -(-width // spec.n_cells)) for width in hidden)
@@ -89,7 +96,7 @@ class RingNetwork(torch.nn.Module):
             for name, width in outputs.items():
                 self.add_module(name, OrbitLinear(second, Action.trivial(ring.group, width), init))
         else:
-            inputs = self.features + (spec.n_cells if self.encoder is None else spec.d)
+            inputs = self.features + (spec.n_cells if self.one_hot else spec.d)
             self.one = BatchLinear(inputs, hidden[0], init)
             self.two = BatchLinear(hidden[0], hidden[1], init)
             for name, width in outputs.items():
@@ -97,6 +104,8 @@ class RingNetwork(torch.nn.Module):
 
     def encode(self, params: Mapping[str, torch.Tensor], boards: torch.Tensor) -> torch.Tensor:
         """``(members, boards, cells)`` items to ``(members, boards, features)``."""
+        if self.item_scale != 1.0:
+            boards = self.item_scale * boards
         if self.encoder is None:
             return boards
         own = {name.removeprefix("encoder."): p for name, p in params.items() if name.startswith("encoder.")}
@@ -118,7 +127,7 @@ class RingNetwork(torch.nn.Module):
 
     def _place(self, place: torch.Tensor) -> torch.Tensor:
         """Where the agent is, as the first layer sees it: one-hot, or divided by N beside the feature of an encoder."""
-        if self.spec.d == 1 or self.encoder is not None:
+        if self.spec.d == 1 or not self.one_hot:
             return place
         digits = torch.round(place * self.spec.n).to(torch.int64)
         cell = torch.zeros_like(digits[..., 0])

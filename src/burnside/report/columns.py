@@ -159,7 +159,7 @@ def _ring1d(rows: Sequence[Row]) -> list[Section]:
 
 def _ring3d(rows: Sequence[Row]) -> list[Section]:
     columns: dict[str, Cell] = {
-        "learner": _text("algorithm", "encoder"),
+        "learner": _text("algorithm", "encoder", "variant"),
         "arm": _text("arm"),
         "seeds": _count("seeds"),
         "episodes": _count("episodes"),
@@ -188,9 +188,18 @@ def _cube(rows: Sequence[Row]) -> list[Section]:
         "error of distances": _mean("rmse", 2, ""),
         "paper: solved, %": _paper,
     }
+    astar: dict[str, Cell] = {
+        "cube": lambda row: f"N = {row['n']}, {row['turns']} turns",
+        "arm": _text("arm", "shared"),
+        "states": _count("states"),
+        "seeds": _count("seeds"),
+        "solved, %": _mean("solved"),
+        "more than the baseline": _mean("solved_gap", 1, ""),
+    }
     return [
         *_section("exact distances as labels: what a symmetry is worth in labels", labels, _of(rows, "labels")),
         *_section("value iteration: cubes solved by beam search (Table 2)", davi, _of(rows, "davi")),
+        *_section("value iteration: cubes solved by A* (Table 2)", astar, _of(rows, "astar")),
     ]
 
 
@@ -210,10 +219,18 @@ def _cube_solver(rows: Sequence[Row]) -> list[Section]:
         "training states": _count("needed"),
         "arm none needs × as many": _times(),
     }
+    shipped: dict[str, Cell] = {
+        "effort": _count("effort"),
+        "seeds": _count("seeds"),
+        "cubes each": _count("cubes"),
+        "random cubes solved": _rate("solved"),
+        "turns": lambda row: with_interval(row.get("length"), row.get("length_low"), row.get("length_high")),
+    }
     return [
         *_section("training states until nine random cubes in ten are solved", needed, _of(rows, "needed")),
         *_section("by training states", rates, _of(rows, "budget")),
         *_section("by weights", rates, _of(rows, "size")),
+        *_section("the recipe of the shipped policy, by effort", shipped, _of(rows, "shipped")),
         *_section("choice of the learning rate", rates, _of(rows, "rate")),
     ]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from burnside.experiments.cube import cube_spec
 from burnside.experiments.cube.analysis import by_depth, curves, label_errors, table
+from burnside.experiments.cube.config import PAPER
 from burnside.report.page import Page
 from burnside.report.parts import add_figures, add_results
 from burnside.report.plots import Plot, band, plot
@@ -16,6 +17,7 @@ from burnside.report.tables import Table, between, spaced, with_error, with_inte
 from burnside.runs import Results, read_results
 
 __all__ = [
+    "astar_table",
     "cube_part",
     "curve_plot",
     "davi_table",
@@ -72,6 +74,9 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
         f"the scrambles an arm solved, which differ",
     )
     page.table(*gap_table(rows), f"{caption}. Differences to the baseline, paired by seed")
+    headers, cells = astar_table(rows)
+    if cells:
+        page.table(headers, cells, f"{caption}. A* by turns of the scramble, with the paper's Table 2 beside it")
     add_figures(page, (draw(results, suffix) for draw in (label_plot, depth_plot, curve_plot)), out)
 
 
@@ -122,6 +127,25 @@ def davi_table(rows: Sequence[Row]) -> Table:
         ]
         for row in rows
         if row["kind"] == "davi"
+    ]
+
+
+def astar_table(rows: Sequence[Row]) -> Table:
+    """Table 2 as the paper has it: per cent solved by A*, likewise. It does not say over which scrambles."""
+    headers = ("N", "turns", "arm", "states", "seeds", "A*, %", "points minus the baseline's", "paper, %")
+    return headers, [
+        [
+            str(row["n"]),
+            row["turns"],
+            row["arm"] + (f" over {row['shared']}" if row["shared"] else ""),
+            spaced(row["states"]),
+            str(row["seeds"]),
+            with_interval(row["solved_mean"], row["solved_low"], row["solved_high"]),
+            with_interval(row["solved_gap"], row["solved_gap_low"], row["solved_gap_high"]),
+            with_error(*PAPER.get((row["n"], row["arm"]), (None, None))),
+        ]
+        for row in rows
+        if row["kind"] == "astar"
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from burnside.report.cube_view import add_player
 from burnside.report.page import Page
 from burnside.report.parts import add_figures, add_results
 from burnside.report.plots import Plot, band, plot
-from burnside.report.tables import per_cent, spaced, with_limits
+from burnside.report.tables import per_cent, spaced, with_interval, with_limits
 from burnside.runs import Results, read_results
 
 __all__ = ["cube_solver_part", "needed_text", "show", "solver_plot"]
@@ -56,9 +56,16 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
     results, rows = read_results(folder, allow_missing=True), table(folder, allow_missing=True)
     page.table(
         ["question", "arm", "weights", "training states", "rate", "seeds", "solved", "95 %", "mean length"],
-        [_cells(row) for row in rows if row["kind"] != "needed"],
+        [_cells(row) for row in rows if row["kind"] not in ("needed", "shipped")],
         f"{caption}. Random cubes that a plain beam solves; the length is that of those an arm solved, which differ",
     )
+    if shipped := [row for row in rows if row["kind"] == "shipped"]:
+        page.table(
+            ["effort", "seeds", "random cubes each", "solved", "95 %", "mean length, 95 % over seeds"],
+            [_shipped_cells(row) for row in shipped],
+            f"{caption}. The recipe of the shipped policy: networks of other seeds, each searched as 'burnside solve' "
+            "searches, with a beam of 1024 · 2ᵉ at effort e",
+        )
     page.table(
         ["arm", "seeds", f"training states for {100 * NEEDED:.0f} %", "censored", "times fewer than 'none'"],
         [
@@ -81,6 +88,12 @@ def needed_text(row: Mapping[str, Any]) -> str:
     return with_limits(row["ratio"], row["ratio_low"], row["ratio_high"], row["ratio_bound"])
 
 
+def _shipped_cells(row: Mapping[str, Any]) -> list[object]:
+    length = with_interval(row["length"], row["length_low"], row["length_high"], digits=2)
+    limits = per_cent(row["solved_low"], row["solved_high"])
+    return [row["effort"], row["seeds"], row["cubes"], f"{100 * row['solved']:.1f} %", limits, length]
+
+
 def _cells(row: Mapping[str, Any]) -> list[object]:
     solved = "–" if row["solved"] is None else f"{100 * row['solved']:.1f} %"
     limits = per_cent(row["solved_low"], row["solved_high"])
@@ -96,6 +109,22 @@ def _cells(row: Mapping[str, Any]) -> list[object]:
         limits,
         length,
     ]
+
+
+def _together(points: Sequence[tuple[str, float, float]]) -> list[tuple[str, float, float]]:
+    """Points with the names of all that lie within a factor of six of them in both directions, once.
+
+    >>> _together([("a", 1.0, 1.0), ("b", 100.0, 1.0), ("c", 2.0, 2.0)])
+    [('a, c', 1.0, 1.0), ('b', 100.0, 1.0)]
+    """
+    out: list[tuple[str, float, float]] = []
+    for name, x, y in points:
+        near = next((k for k, (_, u, v) in enumerate(out) if max(x / u, u / x, y / v, v / y) < 6), None)
+        if near is None:
+            out.append((name, x, y))
+        else:
+            out[near] = (f"{out[near][0]}, {name}", *out[near][1:])
+    return out
 
 
 def solver_plot(results: Results, rows: list[dict[str, Any]], suffix: str = "") -> Plot | None:
@@ -125,21 +154,27 @@ def solver_plot(results: Results, rows: list[dict[str, Any]], suffix: str = "") 
         panels = figure.subplots(1, 3)
         curve(panels[0], budgets, "states")
         panels[0].set(xlabel="training states", title="by training states")
-        panels[0].legend()
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=7)
         curve(panels[1], sizes, "weights")
         panels[1].set(xlabel="weights", title="by weights")
         weights = {row["arm"]: row["weights"] for row in budgets}
-        for row in rows:
-            if row["kind"] == "needed" and not row["censored"]:
-                panels[2].scatter(row["needed"], weights[row["arm"]], color=_COLOURS[row["arm"]], zorder=3)
-                panels[2].annotate(row["arm"], (row["needed"], weights[row["arm"]]), fontsize=7, xytext=(3, 3),
-                                   textcoords="offset points")  # fmt: skip
-                data.append(("needed", row["arm"], row["needed"], weights[row["arm"]], None, None))
-        for solver in PUBLISHED:
-            panels[2].scatter(solver.states, solver.weights, color=style.INK, marker="x", zorder=3)
-            panels[2].annotate(solver.name, (solver.states, solver.weights), fontsize=7, xytext=(3, 3),
-                               textcoords="offset points")  # fmt: skip
-            data.append(("published", solver.name, solver.states, solver.weights, None, None))
+        dots = [
+            (row["arm"], row["needed"], weights[row["arm"]])
+            for row in rows
+            if row["kind"] == "needed" and not row["censored"]
+        ]
+        crosses = [(solver.name, solver.states, solver.weights) for solver in PUBLISHED]
+        for name, x, y in dots:
+            panels[2].scatter(x, y, color=_COLOURS[name], zorder=3)
+        for _, x, y in crosses:
+            panels[2].scatter(x, y, color=style.INK, marker="x", zorder=3)
+        for points, above in ((dots, 5), (crosses, -10)):
+            for names, x, y in _together(points):
+                right = x > 1e9
+                panels[2].annotate(names, (x, y), fontsize=7, xytext=(-4 if right else 4, above),
+                                   textcoords="offset points", ha="right" if right else "left")  # fmt: skip
+        data.extend(("needed", *dot, None, None) for dot in dots)
+        data.extend(("published", *cross, None, None) for cross in crosses)
         panels[2].set(xscale="log", yscale="log", xlabel="training states", ylabel="weights", title="and other solvers")
 
     seeds = min(row["seeds"] for row in budgets)

@@ -14,15 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from burnside.errors import BurnsideError
+from burnside.experiments.atlas.analysis import BY_SYMMETRY
 from burnside.report import style
 from burnside.report.claims.ledger import STATUSES, Claim, counts
 from burnside.report.claims.render import STATUS_COLOURS
 from burnside.report.page import Html, Page, escape
 from burnside.report.plots import Plot, plot
+from burnside.report.savings import arms_of, ratio_dots, savings_plot
 from burnside.report.tables import spaced, with_limits
 from burnside.runs.results import committed, read_results
 
-__all__ = ["Card", "front_section", "saving_card", "saving_picture"]
+__all__ = ["Card", "front_section", "saving_card"]
 
 #: Inches: on a phone such a picture is shown at its own size, so that its letters can be read there.
 _SIZE = (4.3, 3.1)
@@ -104,6 +106,10 @@ def _missing(title: str, tab: str, command: str) -> Card:
 # ---------------------------------------------------------------------- (1) environments people use
 
 
+#: Arms of the picture: those that most tasks have.
+_COMMON = ("canonical", "augment", "augment-random", "averaging")
+
+
 def _atlas() -> Card:
     title = "What does symmetry save in environments people use?"
     folder = committed("atlas")
@@ -111,8 +117,8 @@ def _atlas() -> Card:
     if folder is not None:
         from burnside.experiments.atlas.analysis import table
 
-        rows = [row for row in table(folder, allow_missing=True) if row["arm"] != "baseline" and not row["control"]]
-    drawn = saving_picture(rows)
+        rows = arms_of(table(folder, allow_missing=True))
+    drawn = savings_plot([row for row in rows if row["arm"] in _COMMON], "front-atlas", _SIZE)
     if drawn is None:
         return _missing(title, "atlas", "burnside sweep atlas --preset study")
     names = list(dict.fromkeys((row["env"], row["variant"]) for row in rows))
@@ -122,52 +128,15 @@ def _atlas() -> Card:
             any(row["verdict"].startswith(word) for row in rows if (row["env"], row["variant"]) == key) for key in names
         )
 
-    best = max((row for row in rows if row["low"] is not None), key=lambda row: row["low"], default=None)
-    words = [f"Of {len(names)} environments, an arm saves steps for certain in {having('a saving')}"]
-    words.append(f", by symmetry and not by what a control shares in {having('a saving by symmetry')}")
+    proven = [row for row in rows if row["low"] is not None and row["verdict"] == BY_SYMMETRY]
+    best = max(proven, key=lambda row: row["low"], default=None)
+    words = [f"In {having('a saving')} of {len(names)} tasks ({len({env for env, _ in names})} environments) an arm"]
+    words.append(f" saves steps for certain, by symmetry and not by what a control shares in {having(BY_SYMMETRY)}")
     words.append(f"; in {having('a loss')} one loses.")
     if best is not None:
         ratio = with_limits(best["ratio"], best["low"], best["high"], best["bound"], 1)
         words.append(f" The most certain: {ratio} times fewer on {best['env']} ({best['arm']}).")
     return Card(title, "atlas", "".join(words), drawn)
-
-
-def saving_picture(rows: Sequence[dict[str, Any]]) -> Plot | None:
-    """Environments by measured saving, arms as colours; None without a ratio."""
-    shown = [row for row in rows if row["ratio"] is not None]
-    if not shown:
-        return None
-    names = list(dict.fromkeys((row["env"], row["variant"]) for row in shown))
-    arms = [arm for arm in style.ARM_COLOURS if any(row["arm"] == arm for row in shown)]
-
-    def draw(figure: Any) -> None:
-        axes = figure.subplots()
-        for k, arm in enumerate(arms):
-            mine = [row for row in shown if row["arm"] == arm]
-            place = [names.index((row["env"], row["variant"])) + 0.7 * (k + 0.5) / len(arms) - 0.35 for row in mine]
-            _dots(axes, mine, place, arm)
-        axes.axvline(1.0, color=style.MUTED, linewidth=1)
-        axes.set_xscale("log")
-        axes.set_yticks(range(len(names)), [" ".join(part for part in key if part) for key in names], fontsize=8)
-        axes.invert_yaxis()
-        axes.set_xlabel("times fewer steps than without symmetry")
-        figure.legend(loc="outside lower center", ncols=3, fontsize=7)
-
-    headers = ("env", "variant", "arm", "ratio", "low", "high", "bound")
-    data = [tuple(row[key] for key in headers) for row in shown]
-    size = (_SIZE[0], max(_SIZE[1], 1.2 + 0.26 * len(names)))
-    return plot("front-atlas", "Savings over environments", draw, headers, data, size=size)
-
-
-def _dots(axes: Any, rows: Sequence[dict[str, Any]], place: Sequence[float], arm: str) -> None:
-    """Ratios with what is known of their intervals; a bound points to where the ratio may be."""
-    colour = style.arm_colour(arm)
-    for row, y in zip(rows, place, strict=True):
-        low, high = (row["ratio"] if row[end] is None else row[end] for end in ("low", "high"))
-        marker = {"at least": ">", "at most": "<"}.get(row["bound"], "o")
-        axes.plot([low, high], [y, y], color=colour, linewidth=1.2, zorder=2)
-        axes.plot([row["ratio"]], [y], marker, color=colour, markersize=4, zorder=3)
-    axes.plot([], [], "o", color=colour, markersize=4, label=arm)
 
 
 # ---------------------------------------------------------------------- (2) Table 1
@@ -387,7 +356,7 @@ def _robot() -> Card:
                 settings.index((r["task"], r["shift"], r["turn"], r["demos"])) + 0.7 * (k + 0.5) / len(arms) - 0.35
                 for r in mine
             ]
-            _dots(axes, mine, place, arm)
+            ratio_dots(axes, mine, place, arm)
         axes.axvline(1.0, color=style.MUTED, linewidth=1)
         axes.set_xscale("log")
         words = [f"{t}, {s:g} m {math.degrees(a):.0f}°, {d} demos" for t, s, a, d in settings]

@@ -11,17 +11,29 @@ from functools import cache
 from typing import Any
 
 from burnside.experiments.arms import read_arms
+from burnside.experiments.robot.config import PILOT_SEED
 from burnside.report.atlas import atlas_tables
 from burnside.report.claims.compute import committed_file
-from burnside.report.cube import davi_table, gap_table, label_table
+from burnside.report.cube import astar_table, davi_table, gap_table, label_table
+from burnside.report.cube_solver import needed_text
 from burnside.report.front import saving_card
 from burnside.report.mistakes import limits_text
 from burnside.report.planar import ratio_text, saving_text
 from burnside.report.plots import Plot
-from burnside.report.ring3d import final_table
-from burnside.report.savings import plan_table, savings_table
-from burnside.report.tables import between, markdown, number, spaced, three_digits, with_error, with_interval
-from burnside.runs import Results
+from burnside.report.ring3d import final_table, variant_table
+from burnside.report.savings import arms_of, plan_table, savings_plot, savings_table, verdict_table
+from burnside.report.tables import (
+    between,
+    markdown,
+    number,
+    spaced,
+    three_digits,
+    with_error,
+    with_interval,
+    with_limits,
+)
+from burnside.runs import Results, read_results
+from burnside.runs.results import committed
 
 __all__ = ["BLOCKS", "FIGURES"]
 
@@ -29,6 +41,8 @@ __all__ = ["BLOCKS", "FIGURES"]
 BLOCKS: dict[str, Callable[[], str]] = {}
 #: By file name, the pictures.
 FIGURES: dict[str, Callable[[], Plot]] = {}
+#: What stands in the place of a table whose cells have not run.
+_PLANNED = "These runs are planned and have not been made yet."
 
 
 def block(name: str) -> Callable[[Callable[[], str]], Callable[[], str]]:
@@ -44,6 +58,18 @@ def block(name: str) -> Callable[[Callable[[], str]], Callable[[], str]]:
 block("atlas")(atlas_tables)
 block("atlas-plan")(plan_table)
 block("atlas-savings")(savings_table)
+block("atlas-verdicts")(verdict_table)
+
+
+def _atlas_figure() -> Plot:
+    from burnside.experiments.atlas.analysis import table
+
+    found = savings_plot(arms_of(table(committed_file("atlas"))))
+    assert found is not None
+    return found
+
+
+FIGURES["atlas-savings.svg"] = cache(_atlas_figure)
 
 
 def _per_cent(row: Mapping[str, Any], name: str, digits: int = 1, value: str = "_mean") -> str:
@@ -71,12 +97,25 @@ def _arms(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return sorted(rows, key=lambda row: (row["n"], order.index(row["arm"]), row["budget"]))
 
 
+#: Episodes of the runs that Table 1 is compared with; longer ones have tables of their own.
+_STUDY_1D = 10_000
+#: And of those with other learning rates.
+_TUNED_1D = 20_000
+
+
+def _ring1d_study() -> list[Mapping[str, Any]]:
+    return [row for row in _arms(_rows("ring1d")) if row["budget"] <= _STUDY_1D and row["variant"] == "paper"]
+
+
 @block("ring1d-times")
 def _ring1d_times() -> str:
     from burnside.experiments.ring1d.analysis import by_rule
 
     rules = by_rule(committed_file("ring1d"))
-    other = {rule: {(r["n"], r["arm"], r["budget"]): r for r in rows} for rule, rows in rules.items()}
+    other = {
+        rule: {(r["n"], r["arm"], r["budget"]): r for r in rows if r["variant"] == "paper"}
+        for rule, rows in rules.items()
+    }
 
     def under(rule: str, row: Mapping[str, Any]) -> str:
         found = other[rule][row["n"], row["arm"], row["budget"]]
@@ -98,9 +137,67 @@ def _ring1d_times() -> str:
                 under("train90", row),
                 under("greedy95", row),
             ]
-            for row in _arms(_rows("ring1d"))
+            for row in _ring1d_study()
         ],
     )  # fmt: skip
+
+
+@block("ring1d-arms")
+def _ring1d_arms() -> str:
+    rows = {(row["n"], row["arm"]): row for row in _ring1d_study()}
+    arms = ("canonical", "equivariant", "augment")
+    sizes = [n for n in dict.fromkeys(n for n, _ in rows) if (n, "equivariant") in rows]
+
+    def cell(n: int, arm: str) -> str:
+        row = rows.get((n, arm))
+        if row is None:
+            return "–"
+        limits = (row["ratio"], row["ratio_low"], row["ratio_high"], row["ratio_bound"])
+        return f"{with_limits(*limits, 2)}, {row['seeds'] - row['censored']} of {row['seeds']}"
+
+    return markdown(["N", *(f"`{arm}`" for arm in arms)], [[str(n), *(cell(n, arm) for arm in arms)] for n in sizes])
+
+
+@block("ring1d-long")
+def _ring1d_long() -> str:
+    chosen = [row for row in _rows("ring1d") if row["budget"] > _STUDY_1D]
+    if not chosen:
+        return _PLANNED
+    return markdown(
+        ["N", "arm", "DQN", "episodes", "converged", *(str(k) for k in range(1, 11)), "last − fifth tenth"],
+        [
+            [
+                str(row["n"]),
+                row["arm"],
+                "App. C" if row["variant"] == "paper" else f"`{row['variant']}`",
+                spaced(row["budget"]),
+                f"{row['seeds'] - row['censored']} of {row['seeds']}",
+                *(spaced(value, 1) for value in row["returns"]),
+                with_interval(row["late_change"], row["late_change_low"], row["late_change_high"]),
+            ]
+            for row in chosen
+        ],
+    )
+
+
+@block("ring1d-slow")
+def _ring1d_slow() -> str:
+    variants = {"paper": "App. C, 0.001", "slow": "0.00025", "slower": "0.0001"}
+    shown = [row for row in _rows("ring1d") if row["arm"] == "canonical" and row["budget"] <= _TUNED_1D]
+    rows = {(row["n"], row["variant"]): row for row in shown}
+    sizes = sorted({n for n, variant in rows if variant == "slow"})
+    if not sizes:
+        return _PLANNED
+
+    def cell(n: int, variant: str) -> str:
+        if (row := rows.get((n, variant))) is None:
+            return "–"
+        return with_limits(row["ratio"], row["ratio_low"], row["ratio_high"], row["ratio_bound"], 2)
+
+    return markdown(
+        ["N", *(f"rate {text}" for text in variants.values())],
+        [[str(n), *(cell(n, variant) for variant in variants)] for n in sizes],
+    )
 
 
 @block("ring1d-ratios")
@@ -127,7 +224,7 @@ def _ring1d_growth() -> str:
 
 @block("ring1d-returns")
 def _ring1d_returns() -> str:
-    chosen = [row for row in _arms(_rows("ring1d")) if row["n"] >= 30]
+    chosen = [row for row in _ring1d_study() if row["n"] >= 30 and row["arm"] in ("baseline", "canonical")]
     return markdown(
         ["N", "arm", *(str(k) for k in range(1, 11)), "last − fifth tenth"],
         [
@@ -176,6 +273,12 @@ FIGURES["saving.svg"] = cache(_saving_figure)
 block("ring3d-final")(lambda: markdown(*final_table(_rows("ring3d"))))
 
 
+@block("ring3d-changes")
+def _ring3d_changes() -> str:
+    headers, cells = variant_table(_rows("ring3d"))
+    return markdown(headers, cells) if cells else _PLANNED
+
+
 # ---------------------------------------------------------------------- the cube
 
 
@@ -195,6 +298,99 @@ def _cube_sizes() -> str:
             for n, seeds, error, solved in baseline_by_size(_results("cube"))
         ],
     )
+
+
+@block("cube-astar")
+def _cube_astar() -> str:
+    headers, cells = astar_table(_rows("cube"))
+    return markdown(headers, cells) if cells else _PLANNED
+
+
+def _solver_rows(kind: str) -> list[dict[str, Any]]:
+    if committed("cube_solver") is None:
+        return []
+    return [row for row in _rows("cube_solver") if row["kind"] == kind]
+
+
+def _solved(row: Mapping[str, Any]) -> str:
+    return _per_cent(row, "solved", value="")
+
+
+def _length(row: Mapping[str, Any]) -> str:
+    return "–" if row["length"] is None else f"{row['length']:.1f}"
+
+
+@block("cube-solver-needed")
+def _cube_solver_needed() -> str:
+    rows = _solver_rows("needed")
+    if not rows:
+        return _PLANNED
+    return markdown(
+        ["arm", "seeds", "training states for 90 %", "seeds that never do", "times fewer than `none`"],
+        [
+            [f"`{r['arm']}`", str(r["seeds"]), spaced(r["needed"]), str(r["censored"]), needed_text(r)] for r in rows
+        ],
+    )  # fmt: skip
+
+
+@block("cube-solver-budgets")
+def _cube_solver_budgets() -> str:
+    rows = _solver_rows("budget")
+    if not rows:
+        return _PLANNED
+    return markdown(
+        ["arm", "weights", "training states", "seeds", "solved, %", "mean length"],
+        [
+            [f"`{r['arm']}`", spaced(r["weights"]), spaced(r["states"]), str(r["seeds"]), _solved(r), _length(r)]
+            for r in rows
+        ],
+    )  # fmt: skip
+
+
+@block("cube-solver-sizes")
+def _cube_solver_sizes() -> str:
+    rows = sorted(_solver_rows("size"), key=lambda r: int(r["weights"]))
+    if not rows:
+        return _PLANNED
+    return markdown(
+        ["weights", "arm", "seeds", "solved, %", "mean length"],
+        [[spaced(r["weights"]), f"`{r['arm']}`", str(r["seeds"]), _solved(r), _length(r)] for r in rows],
+    )
+
+
+@block("cube-solver-shipped")
+def _cube_solver_shipped() -> str:
+    rows = _solver_rows("shipped")
+    if not rows:
+        return _PLANNED
+    return markdown(
+        ["effort", "width", "training seeds", "cubes each", "solved, %", "mean length"],
+        [
+            [
+                str(r["effort"]),
+                spaced(1024 << int(r["effort"])),
+                str(r["seeds"]),
+                spaced(r["cubes"]),
+                _solved(r),
+                with_interval(r["length"], r["length_low"], r["length_high"], digits=2),
+            ]
+            for r in rows
+        ],
+    )
+
+
+def _cube_solver_figure() -> Plot:
+    from burnside.experiments.cube_solver.analysis import table
+    from burnside.report.cube_solver import solver_plot
+
+    folder = committed_file("cube_solver")
+    found = solver_plot(read_results(folder), table(folder))
+    assert found is not None
+    return found
+
+
+if committed("cube_solver") is not None:
+    FIGURES["cube-solver.svg"] = cache(_cube_solver_figure)
 
 
 # ---------------------------------------------------------------------- planar
@@ -267,14 +463,16 @@ def _planar_finetune() -> str:
 # ---------------------------------------------------------------------- robot
 
 
+_TASK_NAMES = {"stack-two": "stack-two", "stack-three": "stack-three", "nut-assembly": "nut assembly"}
+
+
 def _robot_imitation(observations: Sequence[str]) -> str:
-    names = {"stack-two": "stack-two", "stack-three": "stack-three", "nut-assembly": "nut assembly"}
     sees = {"state": "poses", "cloud": "clouds", "tokens": "poses, clouds' network"}
     lines, last = [], None
     for row in _rows("robot"):
         if row["kind"] != "imitation" or row["observation"] not in observations or row["features"] != "poses":
             continue
-        task = f"{names[row['task']]}, {sees[row['observation']]}"
+        task = f"{_TASK_NAMES[row['task']]}, {sees[row['observation']]}"
         gap = (None if row[key] is None else 100 * row[key] for key in ("gap", "gap_low", "gap_high"))
         lines.append(
             [
@@ -319,6 +517,83 @@ def _robot_finetune() -> str:
                 f"{round(row['before'] * row['seeds'] * row['scenes'])} of {row['seeds'] * row['scenes']}",
                 f"{row['successes']} of {row['seeds'] * row['scenes']}",
                 _per_cent(row, "gain", 0, ""),
+            ]
+            for row in rows
+        ],
+    )
+
+
+def _fair_rows(kind: str) -> list[dict[str, Any]]:
+    """Rows of the comparison of frames, and of what fine-tuning does from its policies."""
+    return [row for row in _rows("robot") if row["kind"] == kind and row["features"] == "relations"]
+
+
+def _fair_place(row: Mapping[str, Any]) -> list[str]:
+    moved = f"± {row['shift']:g} m, {row['turn']:g}°" if row["shift"] or row["turn"] else "stands still"
+    task = _TASK_NAMES[row["task"]] + (", clouds" if row["observation"] == "cloud" else "")
+    return [task, moved, f"`{row['arm']}`"]
+
+
+def _by_demonstrations(rows: Sequence[Mapping[str, Any]], cell: Callable[[Mapping[str, Any]], str]) -> str:
+    """One line per task, cell and frame, one column per number of demonstrations."""
+    sizes = sorted({int(row["demos"]) for row in rows})
+    lines: dict[tuple[str, ...], dict[int, str]] = {}
+    for row in rows:
+        lines.setdefault(tuple(_fair_place(row)), {})[int(row["demos"])] = cell(row)
+    return markdown(
+        ["task", "cell", "frame", *map(str, sizes)],
+        [[*place, *(found.get(size, "–") for size in sizes)] for place, found in lines.items()],
+    )
+
+
+@block("robot-frames")
+def _robot_frames() -> str:
+    rows = [row for row in _fair_rows("imitation") if not row["mishaps"]]
+    if not rows:
+        return _PLANNED
+    return _by_demonstrations(rows, lambda row: _per_cent(row, "success", 0, ""))
+
+
+@block("robot-savings")
+def _robot_savings() -> str:
+    rows = [row for row in _fair_rows("saving") if not row["mishaps"]]
+    return _by_demonstrations(rows, saving_text) if rows else _PLANNED
+
+
+@block("robot-pilot")
+def _robot_pilot() -> str:
+    return _tuning_table([row for row in _fair_rows("finetune") if row["test_from"] == PILOT_SEED])
+
+
+@block("robot-tuning")
+def _robot_tuning() -> str:
+    return _tuning_table([row for row in _fair_rows("finetune") if row["test_from"] != PILOT_SEED])
+
+
+def _tuning_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    if not rows:
+        return _PLANNED
+
+    def share(row: Mapping[str, Any], name: str) -> str:
+        return "–" if row[name] is None else f"{100 * row[name]:.0f}"
+
+    return markdown(
+        [
+            *("task", "cell", "frame", "demonstrations", "PPO", "reward", "steps", "seeds"),
+            *("before, %", "after, %", "gain, points", "training episodes, first and last, %"),
+        ],
+        [
+            [
+                *_fair_place(row),
+                str(row["demos"]),
+                row["variant"] or "repaired",
+                row["pays"],
+                spaced(round(row["env_steps"], -3)),
+                str(row["seeds"]),
+                _per_cent(row, "before", 0, ""),
+                _per_cent(row, "success", 0, ""),
+                _per_cent(row, "gain", 0, ""),
+                f"{share(row, 'training_first')}, {share(row, 'training_last')}",
             ]
             for row in rows
         ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,7 @@ def ratio_text(row: dict[str, Any], digits: int = 1) -> str:
     return Ratio(value, row["ratio_low"], row["ratio_high"], row["ratio_bound"], (0, 0)).text(digits)
 
 
-def saving_text(row: dict[str, Any]) -> str:
+def saving_text(row: Mapping[str, Any]) -> str:
     """How many times as many demonstrations the world's frame needs, for people."""
     if row["saving"] is None:
         return "–"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from burnside.report.page import Page
 from burnside.report.parts import add_figures, add_results
 from burnside.report.plots import Plot, band, plot
 from burnside.report.style import ARM_COLOURS
-from burnside.report.tables import number, with_error
+from burnside.report.tables import number, spaced, with_error
 from burnside.runs import Results
 from burnside.stats.intervals import mean_band
 from burnside.theory.bounds import Size, leading_log10
@@ -44,6 +44,7 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
         [
             row["n"],
             row["arm"],
+            row["variant"],
             row["seeds"],
             f"{row['solved']:.0%}",
             with_error(row["mean"], row["se"]),
@@ -58,6 +59,7 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
     headers = [
         "N",
         "arm",
+        "DQN",
         "seeds",
         "solved",
         "mean ± SE",
@@ -80,9 +82,9 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
         if row["late_change_high"] is not None and row["late_change_high"] < 0:
             low, high = row["late_change_low"], row["late_change_high"]
             page.text(
-                f"N = {row['n']}, {row['arm']}: the training return falls by {-row['late_change']:.1f} (95 %: "
-                f"{-high:.1f} to {-low:.1f}) from the fifth tenth of the budget to the last. Training makes it worse, "
-                f"so its censored runs do not measure the samples it needs."
+                f"N = {row['n']}, {row['arm']}{_which(row)}: the training return falls by {-row['late_change']:.1f} "
+                f"(95 %: {-high:.1f} to {-low:.1f}) from the fifth tenth of the budget to the last. Training makes it "
+                f"worse, so its censored runs do not measure the samples it needs."
             )
     for arm in ("baseline", "canonical"):
         slope = growth(results, arm)
@@ -99,13 +101,26 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
     add_figures(page, (draw(results, suffix) for draw in plots), out)
 
 
+def _which(row: Mapping[str, Any]) -> str:
+    """What sets a row apart from the others of its size and arm."""
+    variant = "" if row["variant"] == "paper" else f" with {row['variant']}"
+    return f"{variant} ({spaced(row['budget'])} episodes)"
+
+
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 1)
 
 
 def times_plot(results: Results, suffix: str = "") -> Plot:
     """Fig. 4a: episodes to convergence against N, the paper's points, and the bound's leading term."""
-    rows = [(r["n"], r["arm"], r["seed"], r["train95"], r["train95_solved"]) for r in results.rows]
+    least: dict[tuple[int, str], int] = {}
+    for r in results.rows:
+        least[r["n"], r["arm"]] = min(r["episodes"], least.get((r["n"], r["arm"]), r["episodes"]))
+    rows = [
+        (r["n"], r["arm"], r["seed"], r["train95"], r["train95_solved"])
+        for r in results.rows
+        if r["episodes"] == least[r["n"], r["arm"]] and (r.get("variant") or "paper") == "paper"
+    ]
     sizes = sorted({r[0] for r in rows})
 
     def draw(figure: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from burnside.experiments.arms import read_arms
 from burnside.experiments.ring3d import PAPER, Setting
 from burnside.experiments.ring3d.analysis import circling, curves, table
-from burnside.experiments.ring3d.config import ALGORITHMS
+from burnside.experiments.ring3d.config import ALGORITHMS, VARIANTS
 from burnside.report.page import Page
 from burnside.report.parts import add_figures, add_results
 from burnside.report.plots import Plot, plot
@@ -17,8 +17,10 @@ from burnside.report.style import ARM_COLOURS
 from burnside.report.tables import Table, between, spaced, with_error
 from burnside.runs import Results
 
-__all__ = ["curve_plots", "final_table", "ring3d_part", "show"]
+__all__ = ["curve_plots", "final_table", "ring3d_part", "show", "variant_table"]
 
+#: Changes of a learner that have a curve: none, and those that it cannot do without; the others are in the table.
+_DRAWN = ("", "smallest")
 #: An arm is a colour, the encoder is the line.
 _LINES = {"pool": "-", "flatten": "--"}
 
@@ -40,15 +42,15 @@ def ring3d_part(page: Page, preset: str, folder: Path, out: Path) -> None:
 def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "") -> None:
     """Add one folder of results to the page."""
     results = read_arms(folder, allow_missing=True)
-    page.table(*final_table(table(folder, allow_missing=True)), caption)
+    rows = table(folder, allow_missing=True)
+    page.table(*final_table(rows), caption)
+    if changed := variant_table(rows)[1]:
+        page.table(variant_table(rows)[0], changed, f"{caption}. App. C's PPO with changes, by their names in VARIANTS")
     add_figures(page, curve_plots(results, suffix), out)
 
 
 def final_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Final returns beside the paper's; for the report and for the page of the experiment."""
-
-    def score(row: Mapping[str, Any], name: str) -> str:
-        return "" if row[f"{name}_mean"] is None else with_error(row[f"{name}_mean"], row[f"{name}_se"])
+    """Final returns of App. C's learners beside the paper's; for the report and for the page of the experiment."""
 
     def line(row: Mapping[str, Any]) -> list[str]:
         learned = row["seeds"] is not None
@@ -59,11 +61,11 @@ def final_table(rows: Sequence[Mapping[str, Any]]) -> Table:
             str(row["seeds"] or ""),
             str(row["episodes"] or ""),
             spaced(row["updates"]) if learned else "",
-            score(row, "greedy"),
+            _score(row, "greedy"),
             between(row["greedy_low"], row["greedy_high"]) if learned else "",
-            score(row, "sampled"),
+            _score(row, "sampled"),
             between(row["sampled_low"], row["sampled_high"]) if learned else "",
-            score(row, "late"),
+            _score(row, "late"),
             f"{100 * row['solved']:.0f} %",
             "" if row["cells"] is None else f"{row['cells']:.0f}",
             with_error(row["paper_mean"], row["paper_se"], 2) if learned else "",
@@ -73,7 +75,41 @@ def final_table(rows: Sequence[Mapping[str, Any]]) -> Table:
         *("algorithm", "arm", "encoder", "seeds", "episodes", "updates", "greedy", "95 %", "sampled", "95 %"),
         *("last 5 greedy", "solved", "cells", "the paper"),
     )
-    return headers, [line(row) for row in rows]
+    return headers, [line(row) for row in rows if not row["variant"]]
+
+
+def _score(row: Mapping[str, Any], name: str) -> str:
+    return "" if row[f"{name}_mean"] is None else with_error(row[f"{name}_mean"], row[f"{name}_se"])
+
+
+def variant_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Final returns with changes of App. C's PPO, in the order in which they were tried."""
+    names = list(VARIANTS)
+    changed = sorted(
+        (row for row in rows if row["variant"]),
+        key=lambda row: (
+            row["episodes"],
+            names.index(row["variant"]),
+            row["encoder"] != "pool",
+            row["arm"] == "baseline",
+        ),
+    )
+    headers = (
+        *("change", "arm", "encoder", "seeds", "episodes"),
+        *("greedy", "sampled", "last 100 training episodes", "solved"),
+    )
+    return headers, [
+        [
+            row["variant"],
+            row["arm"],
+            row["encoder"],
+            str(row["seeds"]),
+            spaced(row["episodes"]),
+            *(_score(row, name) for name in ("greedy", "sampled", "train")),
+            f"{100 * row['solved']:.0f} %",
+        ]
+        for row in changed
+    ]
 
 
 def curve_plots(results: Results, suffix: str = "", window: int | None = None) -> list[Plot]:
@@ -82,20 +118,25 @@ def curve_plots(results: Results, suffix: str = "", window: int | None = None) -
     The default window is a fifth of the run, from 10 to 100 episodes: over more, a short curve would be all start.
     """
     out = []
-    found = {(str(row["algorithm"]), int(row["episodes"])) for row in results.rows}
+    rows = [row for row in results.rows if (row.get("variant") or "") in _DRAWN]
+    found = {(str(row["algorithm"]), int(row["episodes"])) for row in rows}
     for algorithm, budget in sorted(found, key=lambda each: (ALGORITHMS.index(each[0]), each[1])):
         wide = min(100, max(10, budget // 5)) if window is None else window
         shortest = min(episodes for name, episodes in found if name == algorithm)
         name = f"fig4b-ring3d-{algorithm}" + ("" if budget == shortest else f"-{budget}")
         key = (algorithm, budget)
-        mine = [curve for curve in curves(results, window=wide) if (curve.setting.algorithm, curve.budget) == key]
+        mine = [
+            curve
+            for curve in curves(results, window=wide)
+            if (curve.setting.algorithm, curve.budget) == key and curve.setting.variant in _DRAWN
+        ]
 
         def draw(figure: Any, mine: Any = mine) -> None:
             axes = figure.subplots()
             for curve in mine:
                 setting: Setting = curve.setting
                 colour = ARM_COLOURS[setting.arm]
-                label = f"{setting.arm}, {setting.encoder}"
+                label = ", ".join(word for word in (setting.arm, setting.encoder, setting.variant) if word)
                 axes.plot(curve.episode, curve.mean, color=colour, linestyle=_LINES[setting.encoder], label=label)
                 if curve.seeds > 1:
                     axes.fill_between(curve.episode, curve.low, curve.high, color=colour, alpha=0.15, linewidth=0)
@@ -104,8 +145,8 @@ def curve_plots(results: Results, suffix: str = "", window: int | None = None) -
             axes.set(xlabel="episode", ylabel="training return", ylim=(-75, 22))
             axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
 
-        rows = [
-            (curve.setting.arm, curve.setting.encoder, curve.seeds, *map(float, point))
+        points = [
+            (curve.setting.arm, curve.setting.encoder, curve.setting.variant, curve.seeds, *map(float, point))
             for curve in mine
             for point in zip(curve.episode, curve.mean, curve.low, curve.high, strict=True)
         ]
@@ -118,8 +159,8 @@ def curve_plots(results: Results, suffix: str = "", window: int | None = None) -
                 f"{name}{suffix}",
                 caption,
                 draw,
-                ("arm", "encoder", "seeds", "episode", "mean", "low", "high"),
-                rows,
+                ("arm", "encoder", "variant", "seeds", "episode", "mean", "low", "high"),
+                points,
                 seeds=min(curve.seeds for curve in mine),
             )
         )

@@ -53,6 +53,7 @@ ARM_COLOURS = {
     "gripper": "#0072b2",
     "augment": "#008a64",
     "augmented": "#008a64",
+    "augmented-relative": "#5a6e00",
     "augment-random": "#4f9d4f",
     "averaging": "#7b4fb5",
     "equivariant": "#b5518a",

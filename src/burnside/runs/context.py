@@ -99,6 +99,7 @@ class Context:
         self._said = 0.0
         self._resumed: int | None = None
         self._before = 0.0
+        self._worked_before, self._working_since = 0.0, time.process_time()
         self._step = 0
         self._taking: Path | None = None
 
@@ -118,6 +119,11 @@ class Context:
         """Wall time so far, over all attempts that reached a checkpoint."""
         return self._before + time.monotonic() - self._began
 
+    @property
+    def processor_seconds(self) -> float:
+        """Processor time of this process so far, all its threads, over the same attempts."""
+        return self._worked_before + time.process_time() - self._working_since
+
     # Checkpoints.
 
     def restore(self) -> Checkpoint | None:
@@ -134,6 +140,8 @@ class Context:
             return None
         self._taking = found.path
         self._before, self._step = found.meta["seconds"], found.meta["step"]
+        worked = found.meta.get("processor_seconds", 0.0)  # checkpoints of older versions do not say it
+        self._worked_before = float(worked) if isinstance(worked, int | float) else 0.0
         if self._tracker is not None:
             self._tracker.resume(self._step)
         return Checkpoint(found.arrays, Kept(found.meta["own"], "the value"), found.path)
@@ -176,6 +184,7 @@ class Context:
             {
                 "log_bytes": self._files.log.stat().st_size if self._files.log.exists() else 0,
                 "seconds": self.seconds,
+                "processor_seconds": self.processor_seconds,
                 "step": self._step,
                 "own": plain(meta, "the checkpoint"),
             },

@@ -176,8 +176,9 @@ class CellFolder:
             return {}
         if not isinstance(content, dict):
             return {}
-        seconds = content.get("seconds")
-        found: dict[str, Any] = {"seconds": seconds if isinstance(seconds, int | float) else None}
+        found: dict[str, Any] = {}
+        for key in ("seconds", "processor_seconds"):
+            found[key] = content[key] if isinstance(content.get(key), int | float) else None
         for key in ("notes", "tables"):
             if isinstance(words := content.get(key), list):
                 found[key] = [str(word) for word in words]

@@ -33,6 +33,8 @@ __all__ = ["Results", "committed", "compact", "read_results", "unfinished"]
 
 Row = dict[str, Any]
 
+#: What cells cost: keys of the manifest, and what they are called in a cell's own ``about.json``.
+SPENT = {"cell_seconds": "seconds", "cell_processor_seconds": "processor_seconds"}
 #: Bytes of the largest file of compact results that is read.
 LARGEST_RESULTS = 2**30
 
@@ -96,9 +98,10 @@ def read_results(folder: str | Path, *, preset: str | None = None, allow_missing
     for cell_folder, _ in found:
         for name in cell_folder.tables():
             tables.setdefault(name, []).append(cell_folder)
+    spent = {folder.name: folder.about() for folder, _ in found}
     about = {
         "cells": [cell.identity | {"name": cell.name, "label": cell.label} for cell in cells],
-        "cell_seconds": {folder.name: folder.about().get("seconds") for folder, _ in found},
+        **{key: {name: of.get(spend) for name, of in spent.items()} for key, spend in SPENT.items()},
     }
     return Results(rows, missing, manifest | about, tables)
 
@@ -211,7 +214,7 @@ def _added(old: Results, new: Results) -> Results:
         **old.manifest,
         "sweeps": [*old.manifest.get("sweeps", []), *new.manifest.get("sweeps", [])],
         "cells": list(cells.values()),
-        "cell_seconds": {**old.manifest.get("cell_seconds", {}), **new.manifest.get("cell_seconds", {})},
+        **{key: {**old.manifest.get(key, {}), **new.manifest.get(key, {})} for key in SPENT},
     }
     rows = [row for row in old.rows if row["cell"] not in names] + new.rows
     missing = tuple(Cell.from_dict(cell).title for name, cell in cells.items() if name not in names | before)
@@ -244,7 +247,7 @@ def _manifest(top: Path) -> dict[str, Any]:
 def _check_manifest(content: dict[str, Any]) -> None:
     """Refuse a manifest whose parts are not what they should be; the names of its files stay in its folder."""
     kinds = {"sweeps": list, "cells": list, "missing": list, "files": list, "sha256": dict, "types": dict}
-    for key, kind in (kinds | {"cell_seconds": dict}).items():
+    for key, kind in (kinds | dict.fromkeys(SPENT, dict)).items():
         if not isinstance(content.get(key, kind()), kind):
             raise DamagedFile(f"{key} is no {kind.__name__}")
     for cell in content.get("cells", []):
@@ -283,17 +286,18 @@ def _scalars(content: Mapping[str, Any]) -> Row:
 
 
 def _join(name: str, folders: list[CellFolder]) -> dict[str, AnyArray]:
-    """The tables of several cells, concatenated, with the cell's name and the scalars of its config."""
-    parts: list[dict[str, AnyArray]] = []
-    for folder in folders:
-        own = folder.table(name)
-        length = len(next(iter(own.values()))) if own else 0
-        base = {"cell": folder.name, **_scalars(folder.cell.config)}
-        parts.append({key: np.full(length, v) for key, v in base.items() if v is not None and key not in own} | own)
-    keys = list(parts[0])
-    for folder, part in zip(folders, parts, strict=True):
-        if set(part) != set(keys):
+    """The tables of several cells, concatenated, with the cell's name and those scalars of its config that all have."""
+    tables = [folder.table(name) for folder in folders]
+    for folder, own in zip(folders, tables, strict=True):
+        if set(own) != set(tables[0]):
             raise InvalidParameter(f"table {name!r} of {folder.cell.title} has other columns than the cells before it")
+    bases = [{"cell": folder.name, **_scalars(folder.cell.config)} for folder in folders]
+    # a setting may be plain text in one cell and a whole declaration in another
+    shared = [key for key in bases[0] if all(base.get(key) is not None for base in bases) and key not in tables[0]]
+    parts = []
+    for base, own in zip(bases, tables, strict=True):
+        length = len(next(iter(own.values()))) if own else 0
+        parts.append({key: np.full(length, base[key]) for key in shared} | own)
     return _stacked(name, parts)
 
 

@@ -95,7 +95,8 @@ def _attempt(
         if not lock.held():
             return Outcome("stopped", "the lock of this cell was taken away")
         context.flush()
-        about = {"seconds": round(context.seconds, 3), "device": context._device, "notes": notes}
+        spent = {"seconds": context.seconds, "processor_seconds": context.processor_seconds}
+        about = {key: round(value, 3) for key, value in spent.items()} | {"device": context._device, "notes": notes}
         folder.finish(result, about)
         return Outcome("done", notes=tuple(notes))
     except KeyboardInterrupt as stopped:

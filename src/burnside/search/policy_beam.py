@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from burnside._resources import needs_memory
 from burnside._types import AnyArray
 from burnside.envs.cube.core import CubeSpec, apply_moves, as_array, is_solved
 from burnside.envs.cube.placements import CubePlacements
@@ -61,6 +62,8 @@ class _Beam:
         self.world, self.policy, self.config = world, policy, config
         self.moves = np.concatenate([world.on_turns, world.on_left_turns]) if sides == 2 else world.on_turns
         self.undo = np.concatenate([world.undo + k * world.spec.n_moves for k in range(sides)])
+        layer = 20 * len(self.moves) + 4 * len(world.goals[0]) + 20 * config.depth  # bytes for every kept state
+        needs_memory(f"a beam of width {config.width}", config.width * layer, "use a narrower one, or less effort")
         self.words = placement_words(world)
         self.ends: Endgame = endgame(world, usual_depth(world) if config.table is None else config.table)
         self.seen = np.zeros(1 << 14, dtype=np.uint64)

@@ -1,8 +1,10 @@
 """Solving cubes with a policy: one beam, and what is done if it fails or if a shorter solution is wanted.
 
-A cube and its inverse are as far from the goal (d(s) = d(s⁻¹)), but a network may find one of them easier. So a beam
-that fails is tried again on the inverse, and then with four times the width, three times over. Effort e makes the beam
-2ᵉ times as wide, and from 1 on both the cube and its inverse are solved and the shorter solution is taken.
+Effort e makes the beam 2ᵉ times as wide, and a beam that fails is tried again with four times the width, three times
+over. A cube and its inverse are as far from the goal (d(s) = d(s⁻¹)), but a network may find one of them easier. Where
+it can tell them apart, a beam that fails is tried on the inverse first, and from effort 1 on both are solved and the
+shorter solution is taken. A policy whose weights are tied over the inversion cannot: its beam from s⁻¹ is the image of
+that from s, so nothing is searched twice.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from burnside.errors import InvalidParameter
+from burnside.errors import InvalidParameter, ModelTooLarge
 from burnside.search.policy_beam import PolicyBeamConfig, policy_beam
 from burnside.search.result import SearchResult, check_count
 
@@ -28,7 +30,7 @@ class SolverConfig:
     Attributes:
         width: states kept in a layer, at effort 0.
         effort: from 0 on; each more doubles the width, and so about the time.
-        retries: how many times a beam that failed is made four times as wide.
+        retries: how many times a beam that failed is made four times as wide, while there is memory for it.
         depth: layers after which a beam gives up.
         table: depth of the endgame table; None is what the cube allows, 7 with 12 turns.
 
@@ -92,7 +94,8 @@ def solve_cube(policy: Any, state: Any, config: SolverConfig | None = None) -> S
 
         policy = load_policy(policy)
     settings = config or SolverConfig()
-    inverse = bool(policy.world.has_inverse) and len(policy.world.goals) == 1
+    single = bool(policy.world.has_inverse) and len(policy.world.goals) == 1
+    inverse = single and not policy.inverse_alike
     tried: list[SearchResult] = []
 
     def search(width: int, backwards: bool) -> None:
@@ -104,7 +107,10 @@ def solve_cube(policy: Any, state: Any, config: SolverConfig | None = None) -> S
     for width, backwards in settings.more(inverse):
         if any(found.solved for found in tried):
             break
-        search(width, backwards)
+        try:
+            search(width, backwards)
+        except ModelTooLarge:  # there is no room for a wider one: the answer is that it was not solved
+            break
     solved = [found for found in tried if found.solved]
     best = min(solved, key=lambda found: len(found.moves)) if solved else tried[-1]
     fields = ("generated", "expanded", "evaluated", "seconds_total", "seconds_network")

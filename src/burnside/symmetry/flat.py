@@ -18,6 +18,7 @@ from burnside._types import AnyArray, BoolArray, FloatArray, IntArray
 from burnside.errors import InvalidAction, InvalidParameter
 from burnside.symmetry.continuous import ContinuousGroup
 from burnside.symmetry.declaration import EnvSymmetry
+from burnside.symmetry.finite import FiniteGroup
 from burnside.symmetry.forms import largest
 from burnside.symmetry.frames import Frame, canonical_form
 from burnside.symmetry.vectors import SignedPermutation
@@ -79,8 +80,11 @@ class FlatSymmetry:
 
     @property
     def order(self) -> int | None:
-        """The order of the group as far as a learner can see it; None if it is infinite."""
-        return self.count if self.count and self.closed else None
+        """The order of the group as far as a learner can see it; None if it is infinite, or only a sample is listed."""
+        if not self.count:
+            return None
+        whole = isinstance(self.declaration.group, FiniteGroup) or (self.closed if self.linear else self._multiplies())
+        return self.count if whole else None
 
     @property
     def linear(self) -> bool:
@@ -96,6 +100,16 @@ class FlatSymmetry:
         found = [self.matrix(g) for g in range(self.count)]
         flat = np.stack([m.ravel() for m in found])
         return all(np.abs(flat - (m @ n).ravel()).max(axis=1).min() < 1e-5 for m in found for n in found)
+
+    def _multiplies(self) -> bool:
+        """Whether the products of the listed elements are listed, tried on one row: for functions of the user's own."""
+        row = np.random.default_rng(1).normal(size=(1, self.obs_dim)).astype(np.float32)
+        try:
+            once = [self._moved(g, row) for g in self.elements]
+            twice = [self._moved(g, x) for g in self.elements for x in once]
+        except Exception:  # functions that do not know such a row
+            return False
+        return all(any(np.allclose(x, y, atol=1e-4) for y in once) for x in twice)
 
     def matrix(self, g: int) -> FloatArray:
         """The matrix of an element on observations."""
@@ -226,14 +240,18 @@ class FlatSymmetry:
     # ------------------------------------------------------------------ controls
 
     def other_domain(self) -> FlatSymmetry | None:
-        """The same symmetry with another fundamental domain; None if none is found."""
+        """The same symmetry with another fundamental domain; None if none is found.
+
+        Of signed permutations the last number that moves decides, and where it does not (a pixel that never changes, a
+        leg in the air) the ones before it, backwards: falling back to the first numbers would give the first domain.
+        """
         if self.index is not None and self.sign is not None:
             moving = np.flatnonzero(((self.index != np.arange(self.obs_dim)) | (self.sign < 0)).any(axis=0))
             used = self._deciding()
             later = [int(i) for i in moving[::-1] if int(i) != used]
             if not later:
                 return None
-            order = (later[0], *(i for i in range(self.obs_dim) if i != later[0]))
+            order = (later[0], *(i for i in reversed(range(self.obs_dim)) if i != later[0]))
             return replace(self, form=None, columns=order)
         own = self.declaration.domain
         if isinstance(own, Frame) and own.direction:

@@ -65,6 +65,11 @@ class CubePolicy(CubeNetwork):
         """Number of parameters."""
         return self.net.weights
 
+    @property
+    def inverse_alike(self) -> bool:
+        """Whether a state and its inverse are the same to it, up to the sides, so that a search finds the same."""
+        return self.arm == "equivariant" and self.config.sides == 2
+
     def __call__(self, states: AnyArray) -> tuple[AnyArray, AnyArray]:
         """Log-probabilities of last turns ``(batch, sides · turns)`` and lengths ``(batch,)`` of states as placements.
 

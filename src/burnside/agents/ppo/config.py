@@ -12,6 +12,8 @@ from burnside.errors import InvalidParameter
 __all__ = ["ENCODERS", "STATS", "PPOConfig", "RingPPOConfig"]
 
 ENCODERS = ("onehot", "pool", "flatten")
+#: How the network behind an encoder can see the place.
+PLACES = ("divided", "onehot")
 #: What is remembered of every rollout: means over its updates.
 STATS = ("policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction")
 
@@ -139,6 +141,8 @@ class RingPPOConfig(_Rollouts):
         learning_rate: Of Adam.
         grad_clip: Greatest norm of the gradient of all parameters of a member together.
         normalize: Whether advantages are normalised in every minibatch.
+        item_scale: What the items of the board, −1 and 20, are multiplied by before the encoder.
+        place: How an encoder's network sees the place: ``divided`` by N, or ``onehot``.
     """
 
     hidden: tuple[int, int] = (256, 256)
@@ -154,7 +158,10 @@ class RingPPOConfig(_Rollouts):
     learning_rate: float = 1e-4
     grad_clip: float = 0.5
     normalize: bool = True
+    item_scale: float = 1.0
+    place: str = "divided"
 
+    LATER: ClassVar[tuple[str, ...]] = ("item_scale", "place")
     #: Environments of a member.
     scenes: ClassVar[int] = 1  # type: ignore[misc]
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -166,5 +173,6 @@ class RingPPOConfig(_Rollouts):
     def __post_init__(self) -> None:
         """Refuse what makes no sense, in one sentence."""
         self.check_hidden()
-        self.check_known(encoder=ENCODERS)
+        self.check_known(encoder=ENCODERS, place=PLACES)
+        self.check_positive("item_scale")
         self.check_rollouts()

@@ -44,7 +44,10 @@ class TorchActorCritic(TorchNetworks):
     ) -> None:
         """Drawn as ``torch.nn.Linear`` and ``Conv3d`` are, from stream INIT of the seeds."""
         outputs = {"policy": spec.n_actions, "value": 1}
-        super().__init__(RingNetwork(spec, config.encoder, config.hidden, outputs, seeds), device)
+        net = RingNetwork(
+            spec, config.encoder, config.hidden, outputs, seeds, item_scale=config.item_scale, place=config.place
+        )
+        super().__init__(net, device)
         self.config, self.seeds = config, np.array(seeds, dtype=np.int64)
         self.memory: Memory = {}  # of the boards of a rollout
 

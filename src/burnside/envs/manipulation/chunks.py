@@ -160,7 +160,10 @@ class ManipulationChunks:
         self, histories: Mapping[str, AnyArray], cells: FloatArray | None = None
     ) -> tuple[dict[str, AnyArray], AnyArray]:
         """Observations in the frame of the latest of each history, and the motions into it from the moved world."""
-        world = self.moved(histories, cells)
+        return self._framed(self.moved(histories, cells))
+
+    def _framed(self, world: Mapping[str, AnyArray]) -> tuple[dict[str, AnyArray], AnyArray]:
+        """What is seen in a world in the frame of the latest of each history, and the motions into it."""
         seen, g = self.form.history(world if self.cloud else world["state"])
         found = seen if self.cloud else {"state": seen}
         return {key: np.asarray(value, dtype=np.float32) for key, value in found.items()}, g
@@ -287,20 +290,24 @@ def augmentation(
     """Moves chunks of cells that stand still, each by a motion of its own from the spread of ``env``.
 
     Args:
-        env: in the world's frame.
+        env: in a frame that the motions change: the world's, or ``relative``, of which their headings are left.
         seed: of the motions.
 
     Returns:
         A function of the number of chunks seen before, observations and actions, which returns them moved.
     """
-    if env.frame != "world" or env.spread == STILL:
-        raise InvalidParameter("only the world's frame can tell moved cells apart, and only if they are moved")
+    if env.frame not in ("world", "relative") or env.spread == STILL:
+        raise InvalidParameter("only world and relative can tell moved cells apart, and only if they are moved")
 
     def move(before: int, observations: dict[str, AnyArray], actions: AnyArray) -> tuple[dict[str, AnyArray], AnyArray]:
         cells = cell_motions(env.spread, AUGMENTED + seed, before + np.arange(len(actions))).astype(np.float32)
         moved = {"state": env.layout.act(cells[:, None], observations["state"])}
         if "cloud" in observations:
             moved["cloud"] = CLOUD_LAYOUT.act(cells[:, None, None], observations["cloud"])
-        return moved, np.asarray(ACTION_LAYOUT.act(cells[:, None], actions))
+        turned = np.asarray(ACTION_LAYOUT.act(cells[:, None], actions))
+        if env.frame == "world":
+            return moved, turned
+        seen, g = env._framed({key: np.asarray(value, dtype=np.float64) for key, value in moved.items()})
+        return seen, np.asarray(env.form.into(turned, g), dtype=np.float32)
 
     return move

@@ -12,12 +12,18 @@ import numpy as np
 
 from burnside._types import AnyArray
 from burnside.experiments.atlas.config import CONTROLS, FRACTIONS, MAIN, PATIENCE
+from burnside.experiments.atlas.learners import minibatch
 from burnside.runs import Results, read_results
 from burnside.stats.censored import Times, first_reach_evaluated
 from burnside.stats.intervals import mean_interval
-from burnside.stats.ratios import Ratio, permutation_test, times_ratio
+from burnside.stats.ratios import Ratio, permutation_test, restricted_ratio, times_ratio
+from burnside.symmetry.atlas import entries
 
 __all__ = ["Group", "Scores", "groups", "saving_of", "table", "verdicts"]
+
+#: The best verdict, and what is said instead where the check refutes the symmetry.
+BY_SYMMETRY = "a saving by symmetry"
+REFUTED_SAVING = "a saving, with a symmetry that the check refutes"
 
 #: No interval from fewer solved runs than this.
 LEAST_SOLVED = 3
@@ -27,12 +33,22 @@ Key = tuple[str, str, str]  # environment, variant, learner
 
 @dataclass(frozen=True)
 class Scores:
-    """The evaluations of the runs of one condition: by seed, steps and scores."""
+    """The evaluations of the runs of one condition: by seed, steps and scores.
+
+    Attributes:
+        curves: steps and scores by seed.
+        rows: of the results, one per seed.
+        budget: steps of a run.
+        config: of its cells; their settings are no scalars and so not in the rows.
+        seconds, processor: wall and processor time of a seed on average; None where it is not known.
+    """
 
     curves: Mapping[int, tuple[AnyArray, AnyArray]]
     rows: Sequence[Mapping[str, Any]]
     budget: int
-    seconds: float | None
+    config: Mapping[str, Any] | None = None
+    seconds: float | None = None
+    processor: float | None = None
 
     def times(self, threshold: float) -> Times:
         """Steps until a threshold is sustained, some of them censored at the budget."""
@@ -53,6 +69,7 @@ class Group:
         conditions: by (arm, control).
         random, best: between these lie the thresholds; measured where they were not given.
         given: whether they were fixed before.
+        improved: whether the baseline ever did better than at first; if not, measured thresholds mean nothing.
     """
 
     key: Key
@@ -61,6 +78,14 @@ class Group:
     random: float
     best: float
     given: bool
+    improved: bool = True
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the symmetry is the atlas's, and its check refutes it (perhaps by little)."""
+        if self.about.get("symmetry") != "atlas":
+            return False
+        return any(e.env == self.key[0] and e.claim != "dynamics" and e.verdict == "refuted" for e in entries())
 
     def threshold(self, fraction: float) -> float:
         """The score of a fraction of the way."""
@@ -71,9 +96,14 @@ class Group:
     ) -> Ratio:
         """Steps of the baseline over steps of a condition."""
         level = self.threshold(fraction)
-        found = times_ratio(self.conditions[against].times(level), self.conditions[condition].times(level))
-        solved = min(int(s.times(level).solved.sum()) for s in (self.conditions[against], self.conditions[condition]))
-        return found if solved >= LEAST_SOLVED or found.bound else found._replace(low=None, high=None)
+        return _fair(self.conditions[against].times(level), self.conditions[condition].times(level))
+
+    def within(self, condition: tuple[str, str], fraction: float = MAIN) -> Ratio | None:
+        """The same within the budget, where runs that do not arrive spend all of it; None if too few runs arrive."""
+        level = self.threshold(fraction)
+        base, mine = (self.conditions[key].times(level) for key in (("baseline", ""), condition))
+        few = min(int(base.solved.sum()), int(mine.solved.sum())) < LEAST_SOLVED
+        return None if few else restricted_ratio(base, mine)
 
     def over_thresholds(self, condition: tuple[str, str]) -> list[dict[str, Any]]:
         """The ratio at every threshold."""
@@ -90,7 +120,15 @@ class Group:
             each = [self.conditions[which].times(self.threshold(f)) for f in FRACTIONS]
             mean = np.exp(np.mean([np.log(t.times) for t in each], axis=0))
             pair.append(Times(each[0].seeds, mean, np.all([t.solved for t in each], axis=0)))
-        return times_ratio(pair[0], pair[1])
+        return _fair(pair[0], pair[1])
+
+
+def _fair(base: Times, mine: Times) -> Ratio:
+    """The ratio, without an interval where too few runs arrived; of a bound the side that arrives counts."""
+    found = times_ratio(base, mine)
+    solved = [int(times.solved.sum()) for times in (base, mine)]
+    enough = (max if found.bound else min)(solved) >= LEAST_SOLVED
+    return found if enough else found._replace(low=None, high=None)
 
 
 def groups(folder: Path, allow_missing: bool = False) -> list[Group]:
@@ -104,26 +142,36 @@ def groups_of(results: Results) -> list[Group]:
     for row in results.rows:
         keys.setdefault((row["env"], row["variant"], row["learner"]), []).append(row)
     curves = _curves(results)
-    seconds = results.manifest.get("cell_seconds", {})
+    configs = {cell["name"]: cell["config"] for cell in results.manifest.get("cells", [])}
+    wall, worked = (results.manifest.get(key, {}) for key in ("cell_seconds", "cell_processor_seconds"))
     found = []
     for key, rows in keys.items():
         conditions: dict[tuple[str, str], Scores] = {}
         for arm, control in dict.fromkeys((row["arm"], row["control"]) for row in rows):
             own = [row for row in rows if (row["arm"], row["control"]) == (arm, control)]
-            spent = [seconds.get(name) for name in dict.fromkeys(row["cell"] for row in own)]
             conditions[arm, control] = Scores(
                 {int(row["seed"]): curves[row["cell"], int(row["seed"])] for row in own},
                 own,
                 int(own[0]["steps"]),
-                None if None in spent or not spent else float(sum(s for s in spent if s is not None)) / len(own),
+                configs.get(own[0]["cell"]),
+                _spent(wall, own),
+                _spent(worked, own),
             )
         if ("baseline", "") not in conditions:
             continue  # nothing to compare with yet
         first = rows[0]
         given = first["random"] is not None
         low, high = (float(first["random"]), float(first["best"])) if given else _measured(conditions)
-        found.append(Group(key, first, conditions, low, high, given))
+        improved = given or high > low
+        found.append(Group(key, first, conditions, low, high if improved else low + 1.0, given, improved))
     return found
+
+
+def _spent(seconds: Mapping[str, float | None], rows: Sequence[Mapping[str, Any]]) -> float | None:
+    """What a seed cost on average; None if a cell does not say."""
+    each = [seconds.get(name) for name in dict.fromkeys(row["cell"] for row in rows)]
+    known = [one for one in each if one is not None]
+    return sum(known) / len(rows) if len(known) == len(each) else None
 
 
 def _curves(results: Results) -> dict[tuple[str, int], tuple[AnyArray, AnyArray]]:
@@ -143,7 +191,7 @@ def _measured(conditions: Mapping[tuple[str, str], Scores]) -> tuple[float, floa
     curves = conditions["baseline", ""].curves.values()
     low = float(np.median([scores[0] for _, scores in curves]))
     high = float(np.median([scores.max() for _, scores in curves]))
-    return low, high if high > low else low + 1.0
+    return low, high
 
 
 def _ratio(found: Ratio) -> dict[str, Any]:
@@ -151,26 +199,33 @@ def _ratio(found: Ratio) -> dict[str, Any]:
     return {"ratio": value, "low": found.low, "high": found.high, "bound": found.bound}
 
 
+def _within(found: Ratio | None) -> dict[str, Any]:
+    keys = ("within", "within_low", "within_high")
+    return dict(zip(keys, (None, None, None) if found is None else (found.value, found.low, found.high), strict=True))
+
+
 def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
     """One row for each environment, learner, arm and control.
 
     ``ratio`` is the effective group size: steps of the baseline over steps of this row until the main threshold is
-    sustained (geometric means over seeds, Welch's t on logarithms; a bound where runs are censored). ``order`` is that
-    of the group as the learner sees it; empty if it is infinite.
+    sustained (geometric means over seeds, Welch's t on logarithms; a bound where runs are censored). ``within`` is the
+    ratio of the steps they spend within the budget, which is known where runs of both are censored, and closer to 1.
+    ``order`` is that of the group as the learner sees it; empty if it is infinite.
     """
     return [row for group in groups(folder, allow_missing) for row in rows_of(group)]
 
 
-def rows_of(group: Group) -> list[dict[str, Any]]:
-    """The rows of one environment and learner."""
+def rows_of(group: Group, refuted: bool | None = None) -> list[dict[str, Any]]:
+    """The rows of one environment and learner; ``refuted``: see :func:`verdicts`."""
     env, variant, learner = group.key
-    said = verdicts(group)
+    said = verdicts(group, refuted)
     out = []
     for (arm, control), scores in group.conditions.items():
         times = scores.times(group.threshold(MAIN))
         summary = times.summary(scores.budget)
         ratio = group.ratio((arm, control)) if (arm, control) != ("baseline", "") else None
         middle = summary["median"]
+        order = next((r["order"] for r in scores.rows if r.get("order") is not None), None)
         row: dict[str, Any] = {
             "env": env,
             "variant": variant,
@@ -182,14 +237,17 @@ def rows_of(group: Group) -> list[dict[str, Any]]:
             "solved": float(times.solved.mean()),
             "steps": middle,
             **(_ratio(ratio) if ratio is not None else dict.fromkeys(("ratio", "low", "high"), None) | {"bound": ""}),
-            "order": next((r["order"] for r in scores.rows if r.get("order") is not None), None),
+            **_within(group.within((arm, control)) if ratio is not None else None),
+            "order": order,
             "p": None
             if ratio is None
             else permutation_test(group.conditions["baseline", ""].times(group.threshold(MAIN)), times),
             "budget": scores.budget,
             "threshold": group.threshold(MAIN),
             "updates": float(np.mean([r["updates"] for r in scores.rows])),
+            "minibatch": minibatch(scores.config, order) if scores.config else None,
             "seconds": scores.seconds,
+            "processor_seconds": scores.processor,
             "placebo": next((r["placebo_verdict"] for r in scores.rows if r.get("placebo_verdict")), ""),
             "verdict": said.get((arm, control), ""),
         }
@@ -202,15 +260,23 @@ def saving_of(ratio: Ratio) -> bool:
     return ratio.low is not None and ratio.low > 1.0
 
 
-def verdicts(group: Group) -> dict[tuple[str, str], str]:
+def verdicts(group: Group, refuted: bool | None = None) -> dict[tuple[str, str], str]:
     """What may be said of every arm: a saving by symmetry, one that a control shares, a loss, or not decided.
 
     *By symmetry* is said if the arm saves for certain and is faster, for certain, than the feature alone and than the
     placebo. A control shares a saving if it saves for certain and the arm is not certainly faster than it. Another
-    domain that saves too speaks for the symmetry; if it does not, the saving is one of the domain.
+    domain that saves too speaks for the symmetry; if it does not, the saving is one of the domain. With a symmetry that
+    the check refutes no saving is one by symmetry.
+
+    Args:
+        group: the measurement.
+        refuted: whether the check refutes the symmetry; default: what the atlas says, if it is the atlas's.
     """
     arms = [key for key in group.conditions if key != ("baseline", "") and not key[1]]
-    return {(arm, ""): _verdict(group, arm) for arm, _ in arms}
+    said = {(arm, ""): _verdict(group, arm) for arm, _ in arms}
+    if group.refuted if refuted is None else refuted:
+        said = {key: REFUTED_SAVING if word == BY_SYMMETRY else word for key, word in said.items()}
+    return said
 
 
 def _verdict(group: Group, arm: str) -> str:
@@ -229,7 +295,7 @@ def _verdict(group: Group, arm: str) -> str:
         return f"a saving; whether a control shares it is not decided ({', '.join(rivals)})"
     if "placebo" not in there:
         return "a saving, without the control 'placebo' for this arm"
-    return "a saving by symmetry"
+    return BY_SYMMETRY
 
 
 def curve_band(scores: Scores) -> dict[str, list[float]]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any, Protocol
 
 import numpy as np
 
+from burnside._configs import Config
 from burnside._random import Stream, hash_u64, held_out
 from burnside._types import AnyArray
 from burnside.agents.common.arms import prepare
@@ -14,6 +16,7 @@ from burnside.agents.common.members import Member
 from burnside.agents.common.training import Budget
 from burnside.canonical.arms import on_rows
 from burnside.canonical.checking.placebo import refuted_placebo
+from burnside.canonical.guard import theirs
 from burnside.envs.batched import BatchedEnv, Box, Discrete
 from burnside.envs.gymnasium_batch import as_batched
 from burnside.errors import InvalidParameter, UnknownName
@@ -21,7 +24,9 @@ from burnside.experiments.atlas.tasks import env_maker, load, symmetry_for
 from burnside.symmetry.declaration import EnvSymmetry
 from burnside.symmetry.flat import FlatSymmetry
 
-__all__ = ["OURS", "Condition", "Measured", "condition", "make_learner", "reference_score"]
+__all__ = [
+    "OURS", "Condition", "Measured", "condition", "make_learner", "minibatch", "reference_score", "steps_at_a_time",
+]  # fmt: skip
 
 OURS = ("ppo", "dqn", "sac")  # they resume; a cell of others begins again
 
@@ -116,33 +121,82 @@ def make_learner(config: Mapping[str, Any], where: Condition, seed: int) -> Meas
 
         return SB3Learner(name.removeprefix("sb3:"), settings, where, seed)
     if ":" in name:
-        return _Theirs(load(name), where, seed, settings)
+        return _Theirs(name, where, seed, settings)
     raise UnknownName("learner", name, (*OURS, "sb3:PPO", "sb3:SAC", "sb3:DQN", "module:function"))
+
+
+def _config(name: str, settings: Mapping[str, Any]) -> Config:
+    """The settings of one of our learners; a name or a kind of value that does not fit is one sentence."""
+    from burnside.agents.dqn.config import DQNConfig
+    from burnside.agents.ppo.config import PPOConfig
+    from burnside.agents.sac.config import SACConfig
+
+    kind: type[Config] = {"ppo": PPOConfig, "dqn": DQNConfig, "sac": SACConfig}[name]
+    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    for key in settings:
+        if key not in known:
+            raise UnknownName(f"setting of {name}", key, known)
+    changed = {key: tuple(value) if isinstance(value, list) else value for key, value in settings.items()}
+    try:
+        return kind.from_json(changed) if name == "sac" else kind.preset("general", **changed)
+    except TypeError as error:
+        given = ", ".join(f"{key}={value!r:.40}" for key, value in settings.items())
+        raise InvalidParameter(f"a setting of {name} ({given}) has the wrong kind of value: {error}") from None
+
+
+def steps_at_a_time(learner: str, settings: Mapping[str, Any]) -> int:
+    """Environment steps that a learner makes before it can be evaluated: of PPO a whole rollout.
+
+    >>> steps_at_a_time("ppo", {}), steps_at_a_time("ppo", {"rollout": 16}), steps_at_a_time("sac", {})
+    (512, 128, 1)
+    """
+    if learner == "sb3:PPO":
+        return int(settings.get("n_steps", 2048))
+    if learner in OURS:
+        config = _config(learner, settings)
+        return int(getattr(config, "steps_per_rollout", getattr(config, "scenes", 1)))
+    return 1
+
+
+def minibatch(config: Mapping[str, Any], order: int | None) -> int | None:
+    """Samples in an update, the images of an augmented batch among them; None for a learner that does not say.
+
+    >>> found = {"learner": "sac", "settings": {}, "arm": "augment", "control": ""}
+    >>> minibatch(found, 2), minibatch(found | {"arm": "averaging"}, 2)
+    (256, 128)
+    """
+    learner, settings = str(config["learner"]), config["settings"]
+    if learner in OURS:
+        samples = int(_config(learner, settings).batch)  # type: ignore[attr-defined]
+    elif learner.startswith("sb3:"):
+        usual = {"sb3:PPO": 64, "sb3:SAC": 256, "sb3:DQN": 32}
+        samples = int(settings.get("batch_size", usual[learner]))
+    else:
+        return None
+    augmented = config["arm"] == "augment" and config["control"] != "feature"
+    return samples * ((order or 2) if augmented else 1)
 
 
 class _Ours:
     """One of this package's learners, one member."""
 
     def __init__(self, name: str, settings: Mapping[str, Any], where: Condition, seed: int) -> None:
+        config: Any = _config(name, settings)
         prepared = prepare(where.env, where.arm, where.symmetry_of(seed))
         member = Member(seed, where.arm)
-        changed = {key: tuple(value) if isinstance(value, list) else value for key, value in settings.items()}
         self.learner: Any
         if name == "ppo":
-            from burnside.agents.ppo.config import PPOConfig
             from burnside.agents.ppo.learner import GeneralPPO
 
-            self.learner = GeneralPPO(PPOConfig.preset("general", **changed), prepared.env, [member], prepared.use)
+            self.learner = GeneralPPO(config, prepared.env, [member], prepared.use)
         elif name == "dqn":
-            from burnside.agents.dqn.config import DQNConfig
             from burnside.agents.dqn.learner import GeneralDQN
 
-            self.learner = GeneralDQN(DQNConfig.preset("general", **changed), prepared.env, member, 1, prepared.use)
+            self.learner = GeneralDQN(config, prepared.env, member, 1, prepared.use)
         else:
-            from burnside.agents.sac.config import SACConfig
             from burnside.agents.sac.learner import GeneralSAC
 
-            self.learner = GeneralSAC(SACConfig.from_json(changed), prepared.env, [member], prepared.use)
+            self.learner = GeneralSAC(config, prepared.env, [member], prepared.use)
 
     def advance_to(self, steps: int) -> None:
         """Train until this many environment steps have been made in all."""
@@ -180,12 +234,19 @@ class _Theirs:
     written to checkpoints: a killed cell starts over.
     """
 
-    def __init__(self, function: Callable[..., Any], where: Condition, seed: int, settings: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, where: Condition, seed: int, settings: Mapping[str, Any]) -> None:
+        function = load(name)
+        if not callable(function):
+            raise InvalidParameter(
+                f"{name} is a {type(function).__name__}: it must be a function (env, arm, symmetry, seed) that makes a "
+                f"learner"
+            )
         flat = where.symmetry_of(seed)
         found = flat.as_declared() if flat is not None else None
-        self.learner, self._made = function(where.make(), where.arm, found, seed, **settings), 0
+        self.learner, self._made = theirs(name, function, where.make(), where.arm, found, seed, **settings), 0
         if not hasattr(self.learner, "learn") or not hasattr(self.learner, "evaluate"):
-            raise InvalidParameter("a learner needs learn(steps) and evaluate(episodes)")
+            raise InvalidParameter(f"{name} makes a {type(self.learner).__name__}: a learner needs learn(steps) and "
+                                   f"evaluate(episodes)")  # fmt: skip
 
     def advance_to(self, steps: int) -> None:
         """Go on."""

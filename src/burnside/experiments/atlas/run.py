@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from burnside.errors import UnknownName
+from burnside.errors import InvalidParameter, UnknownName
 from burnside.experiments.atlas.config import PATIENCE, PRESETS, Task, conditions
 from burnside.experiments.loop import run_learners
 from burnside.runs import Cell, Context
 from burnside.runs.context import Stopped
 from burnside.stats.censored import first_reach_evaluated
 
-__all__ = ["EXPERIMENT", "Atlas", "Measurement", "cells_of"]
+__all__ = ["EXPERIMENT", "Atlas", "Measurement", "cells_of", "check_evaluations"]
 
 EXPERIMENT = "atlas"
 
@@ -49,6 +49,8 @@ def cells_of(task: Task, experiment: str = EXPERIMENT) -> list[Cell]:
                 "settings": dict(task.tuned.get(f"{arm}/{control}", task.settings)),
                 "make": dict(task.make),
                 "symmetry": task.symmetry if isinstance(task.symmetry, str) else dict(task.symmetry),
+                # only where there is some: names of older cells stay as they were
+                **({"code": dict(task.code)} if task.code else {}),
             },
             seeds,
             label=f"{task.name}, {task.learner}, {arm} {control}".strip() + f", seeds {seeds[0]}–{seeds[-1]}",
@@ -99,6 +101,7 @@ def run_cell(cell: Cell, context: Context) -> dict[str, Any]:
     from burnside.experiments.atlas.learners import OURS, Measured, condition, make_learner
 
     config = cell.config
+    check_evaluations(config)
     where = condition(config)
     learners = [make_learner(config, where, seed) for seed in cell.seeds]
     number = {id(learner): str(seed) for learner, seed in zip(learners, cell.seeds, strict=True)}
@@ -159,6 +162,19 @@ def run_cell(cell: Cell, context: Context) -> dict[str, Any]:
         for learner, seed in zip(learners, cell.seeds, strict=True)
     ]
     return {"rows": rows}
+
+
+def check_evaluations(config: Mapping[str, Any]) -> None:
+    """Refuse evaluations that are closer together than the learner can stop: one score would count several times."""
+    from burnside.experiments.atlas.learners import steps_at_a_time
+
+    grain, every = steps_at_a_time(config["learner"], config["settings"]), int(config["every"])
+    if every < grain:
+        setting = "n_steps" if config["learner"].startswith("sb3:") else "rollout"
+        raise InvalidParameter(
+            f"{config['learner']} makes {grain} steps at a time, so it cannot be evaluated every {every}: give --every "
+            f"{grain} and at least as many --steps, or a smaller --setting {setting}=…"
+        )
 
 
 class Unkept(Context):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import hashlib
 import importlib
 import inspect
+import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -13,11 +17,12 @@ import numpy as np
 import burnside.envs  # noqa: F401  # registers the environments of this package
 from burnside._types import AnyArray
 from burnside.canonical.declared import declared_symmetry
+from burnside.canonical.guard import theirs
 from burnside.errors import InvalidParameter, MissingExtra
 from burnside.symmetry.atlas import entries
 from burnside.symmetry.declaration import EnvSymmetry, as_symmetry
 
-__all__ = ["TicTacToe", "View", "env_maker", "symmetry_for"]
+__all__ = ["TicTacToe", "View", "digests", "env_maker", "symmetry_for"]
 
 
 class View(gym.ObservationWrapper[Any, Any, Any]):
@@ -53,6 +58,14 @@ class TicTacToe(gym.Env[Any, Any]):
     def _seen(self) -> AnyArray:
         return np.stack([self._board == 1, self._board == -1], axis=-1).astype(np.float32).reshape(3, 3, 2)
 
+    def get_state(self) -> AnyArray:
+        """The marks as they are seen, so that the check of symmetries moves them as it moves observations."""
+        return self._seen()
+
+    def set_state(self, state: AnyArray) -> None:
+        """Go on from these marks."""
+        self._board[:] = (state[..., 0] - state[..., 1]).astype(np.int8).reshape(-1)
+
     def _won(self, player: int) -> bool:
         return bool((self._board[self._LINES] == player).all(axis=1).any())
 
@@ -86,35 +99,89 @@ def env_maker(env: str, make: Mapping[str, Any] | None = None) -> Callable[[], A
     """A function that makes an environment: a Gymnasium id, ``tictactoe``, or ``module:function``."""
     options = dict(make or {})
     if env == "tictactoe":
+        if options:
+            raise InvalidParameter(f"tictactoe has no parameter {next(iter(options))!r}: leave out --param")
         return TicTacToe
     if ":" in env and not env.startswith("dm_control"):
-        made = load(env)
-        return made if callable(made) and not isinstance(made, gym.Env) else lambda: made
+        return _their_maker(env, options)
     if env.startswith("MiniGrid-"):
         try:
             importlib.import_module("minigrid")
         except ImportError:
             raise MissingExtra("minigrid", "minigrid") from None
-        return lambda: View(gym.make(env, **options))
+        return lambda: View(_registered(env, options))
+    # as `burnside atlas` names tasks of dm_control, and as Gymnasium does
+    name = f"dm_control/{env.partition(':')[2]}-v0" if env.startswith("dm_control:") else env
+    return lambda: _registered(name, options)
+
+
+def _registered(env: str, options: Mapping[str, Any]) -> Any:
+    try:
+        return gym.make(env, **options)
+    except gym.error.Error as error:
+        raise InvalidParameter(f"there is no environment {env!r}: {error}") from None
+    except Exception as error:
+        given = "".join(f" {key}={value!r:.40}" for key, value in options.items())
+        said = " ".join(str(error).split())
+        with_these = f" with --param{given}" if given else ""
+        raise InvalidParameter(f"Gymnasium cannot make {env!r}{with_these}: {type(error).__name__}: {said}") from None
+
+
+def _their_maker(reference: str, options: Mapping[str, Any]) -> Callable[[], Any]:
+    """A user's function with its arguments; of an environment that is made already every caller gets its own copy."""
+    made = load(reference)
+    if isinstance(made, gym.Env):
+        if options:
+            raise InvalidParameter(f"{reference} is made already: --param needs a function that makes it")
+        return lambda: theirs(f"copying {reference}", copy.deepcopy, made)
+    if not callable(made):
+        raise InvalidParameter(f"{reference} is a {type(made).__name__}: it must be an environment or make one")
 
     def made_again() -> Any:
-        try:
-            return gym.make(env, **options)
-        except gym.error.Error as error:
-            raise InvalidParameter(f"there is no environment {env!r}: {error}") from None
+        found = theirs(reference, made, **options)
+        if not isinstance(found, gym.Env):
+            raise InvalidParameter(f"{reference} makes a {type(found).__name__}: it must make a gymnasium.Env")
+        return found
 
     return made_again
 
 
 def load(reference: str) -> Any:
-    """What ``module:name`` names; its module is imported, so its code runs."""
+    """What ``module:name`` names; the current folder is searched as well. The module is imported: its code runs."""
     module, _, name = reference.partition(":")
+    if not module or not name or module.startswith("."):
+        raise InvalidParameter(f"{reference!r} must have the form module:name, such as my_package.envs:make")
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
     try:
         found: Any = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
+    except ImportError as error:
+        raise InvalidParameter(
+            f"cannot load {reference!r} ({error}): run from the folder of its module, or install it"
+        ) from None
+    except AttributeError as error:
         raise InvalidParameter(f"cannot load {reference!r}: {error}") from None
+    except Exception as error:
+        said = " ".join(str(error).split())
+        raise InvalidParameter(f"importing {module!r} fails: {type(error).__name__}: {said:.200}") from None
+    return found
+
+
+def digests(*references: object) -> dict[str, str]:
+    """Digests of the files behind those references that are a user's ``module:name``; their modules are imported.
+
+    >>> digests("CartPole-v1", "sb3:PPO", None)
+    {}
+    """
+    found = {}
+    for reference in references:
+        if isinstance(reference, str) and ":" in reference and not reference.startswith(("sb3:", "dm_control")):
+            load(reference)
+            file = getattr(sys.modules[reference.partition(":")[0]], "__file__", None)
+            if file is not None and Path(file).is_file():
+                found[reference] = hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
     return found
 
 
@@ -125,12 +192,14 @@ _MINIGRID = {
     "action": "labels 1,0,2,3,4,5,6",
     "name": "left and right",
 }
+_BOARD = [
+    {"kind": "image", "channels": "last", "op": "turn"},
+    {"kind": "image", "channels": "last", "op": "flip_ud"},
+]
 _TICTACTOE = {
     "group": "D4",
-    "observation": [
-        {"kind": "image", "channels": "last", "op": "turn"},
-        {"kind": "image", "channels": "last", "op": "flip_ud"},
-    ],
+    "observation": _BOARD,
+    "state": _BOARD,
     "action": ["labels 6,3,0,7,4,1,8,5,2", "labels 6,7,8,3,4,5,0,1,2"],
     "name": "turns and mirrors of the board",
 }
@@ -148,14 +217,18 @@ def symmetry_for(env: Any, name: str, given: str | Mapping[str, Any]) -> EnvSymm
     if isinstance(given, Mapping):
         return EnvSymmetry.from_dict(given)
     if given != "atlas":
+        if ":" not in given:
+            raise InvalidParameter(f"--symmetry of an environment takes module:obj, got {given!r}")
         found = load(given)
         if callable(found) and not hasattr(found, "act_on_observation"):
-            found = found(env) if inspect.signature(found).parameters else found()
+            found = theirs(given, found, *([env] if inspect.signature(found).parameters else []))
         return as_symmetry(found)
     if name == "tictactoe":
         return EnvSymmetry.from_dict(_TICTACTOE)
     if name.startswith("MiniGrid-"):
-        return EnvSymmetry.from_dict(_MINIGRID)
+        # how the world moves with what is seen of it, where the atlas knows: the check can then set it
+        states = [entry.declaration["state"] for entry in entries() if entry.env == name and entry.declaration]
+        return EnvSymmetry.from_dict(_MINIGRID | ({"state": states[0][1]} if states else {}))
     declared = declared_symmetry(env)
     if declared is not None:
         return declared

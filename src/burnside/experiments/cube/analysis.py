@@ -18,7 +18,7 @@ from burnside.stats import difference, mean_interval, rate_over_seeds
 from burnside.stats.intervals import Interval, mean_band
 from burnside.stats.scaling import crossing
 
-__all__ = ["Curve", "Worth", "baseline_by_size", "by_depth", "curves", "label_errors", "solve_rates", "table", "worth"]
+__all__ = ["Curve", "Worth", "baseline_by_size", "by_depth", "curves", "label_errors", "table", "worth"]
 
 
 def _of(results: Results, **wanted: Any) -> list[dict[str, Any]]:
@@ -38,13 +38,15 @@ def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
     because a seed trains all arms on the same states. ``worth`` of a labels row says how many times as many labels the
     baseline needs for the same error; ``worth_bound`` (``at least``, ``at most``) that it is a bound. ``sd`` and ``se``
     are over seeds, both: the paper's ± cannot be a standard error (see the documentation). ``solution_length`` is a
-    mean over the scrambles that were solved, which are not the same for all arms.
+    mean over the scrambles that were solved, which are not the same for all arms. Rows of kind ``astar`` are per cent
+    solved by A* over the scrambles of ``turns`` turns (Table 2 as the paper has it).
     """
     results = read_results(folder, allow_missing=allow_missing)
     rows = [_label_row(results, *key) for key in _label_keys(results)]
     davi = _of(results, kind="davi")
     settings = {(int(r["n"]), ARMS.index(str(r["arm"])), int(r["states"]), str(r.get("shared") or "")) for r in davi}
-    return rows + [_davi_row(davi, n, ARMS[k], states, shared) for n, k, states, shared in sorted(settings)]
+    rows += [_davi_row(davi, n, ARMS[k], states, shared) for n, k, states, shared in sorted(settings)]
+    return rows + _astar_rows(results)
 
 
 def _label_keys(results: Results) -> list[tuple[int, str, int]]:
@@ -59,7 +61,7 @@ _EMPTY: dict[str, Any] = dict.fromkeys(
         "rmse_gap", "rmse_gap_low", "rmse_gap_high", "distinct_inputs",
         "worth", "worth_low", "worth_high", "worth_bound", "greedy_mean", "greedy_low", "greedy_high", "solved_mean",
         "solved_sd", "solved_se", "solved_low", "solved_high", "solved_gap", "solved_gap_low", "solved_gap_high",
-        "solution_length", "paper_mean", "paper_se",
+        "solution_length", "paper_mean", "paper_se", "turns",
     ]
 )  # fmt: skip
 
@@ -237,24 +239,40 @@ def _beam_rates(rows: Sequence[Mapping[str, Any]]) -> dict[int, float]:
     return {int(r["seed"]): 100.0 * r["beam_solved"] / r["beam_tried"] for r in rows}
 
 
-def solve_rates(results: Results) -> list[dict[str, Any]]:
-    """A* at the last evaluation, per cube, arm and depth of scramble, with 95 % intervals whose unit is the seed."""
+#: Depths of scrambles that are shown together.
+_TOGETHER = {"1–10": range(1, 11), "11–20": range(11, 21), "21–30": range(21, 31), "100": range(100, 101)}
+
+
+def _astar_rows(results: Results) -> list[dict[str, Any]]:
+    """Per cent solved by A* at the last evaluation, for depths together; the unit of the intervals is the seed."""
     if "solve_rates" not in results.tables:
         return []
     columns = results.table("solve_rates")
+    cells, of = np.unique(columns["cell"], return_inverse=True)
+    rows = {row["cell"]: row for row in results.rows}
+    counts: dict[tuple[int, str, int, str, str], dict[int, tuple[int, int]]] = {}
+    for k, cell in enumerate(cells):
+        row, mine = rows[str(cell)], of == k
+        mine &= columns["states_so_far"] == columns["states_so_far"][mine].max()
+        for turns, depths in _TOGETHER.items():
+            here = mine & np.isin(columns["depth"], list(depths))
+            if here.any():
+                key = (int(row["n"]), str(row["arm"]), int(row["states"]), turns, str(row.get("shared") or ""))
+                pair = (int(columns["solved"][here].sum()), int(columns["tried"][here].sum()))
+                counts.setdefault(key, {})[int(row["seed"])] = pair
+    order = list(_TOGETHER)
     out = []
-    for n, arm, chosen in _cubes_and_arms(columns):
-        last = chosen & (columns["states_so_far"] == columns["states_so_far"][chosen].max())
-        for depth in np.unique(columns["depth"][last]):
-            here = last & (columns["depth"] == depth)
-            counts = {
-                int(s): (int(k), int(m))
-                for s, k, m in zip(*(columns[key][here] for key in ("seed", "solved", "tried")), strict=True)
-            }
-            interval = rate_over_seeds(counts)
-            solved, tried = (sum(pair) for pair in zip(*counts.values(), strict=True))
-            row = {"n": n, "arm": arm, "depth": int(depth), "solved": solved, "tried": tried}
-            out.append(row | {"low": interval.low, "high": interval.high})
+    for n, arm, states, turns, shared in sorted(counts, key=lambda k: (k[0], order.index(k[3]), ARMS.index(k[1]), k)):
+        own, base = counts[n, arm, states, turns, shared], counts.get((n, "baseline", states, turns, shared), {})
+        rates, theirs = ({s: 100.0 * k / m for s, (k, m) in found.items()} for found in (own, base))
+        scaled = Interval(*(None if v is None else 100.0 * v for v in rate_over_seeds(own)))  # type: ignore[arg-type]
+        columns = _columns("solved", scaled)
+        row = _EMPTY | {"kind": "astar", "n": n, "arm": arm, "states": states, "turns": turns, "seeds": len(own)}
+        row |= {"solved_mean": columns.pop("solved")} | columns
+        row["shared"] = shared if arm == "equivariant" and shared else None
+        if arm != "baseline" and set(rates) & set(theirs):
+            row |= _columns("solved_gap", difference(rates, theirs, paired=True))
+        out.append(row)
     return out
 
 

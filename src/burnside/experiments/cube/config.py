@@ -68,6 +68,7 @@ class DaviPlan:
         beam_depth: layers it may use.
         solve: A* per depth at every evaluation; None leaves it out.
         shared: symmetry of the equivariant network; None is the other arms' (``agent.group``).
+        kind: of its cells: ``davi``, or ``astar`` where A* by depth is the question.
     """
 
     n: int
@@ -81,6 +82,7 @@ class DaviPlan:
     beam_depth: int = 24
     solve: SolvePlan | None = None
     shared: str | None = None
+    kind: str = "davi"
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,16 @@ def _paper(n: int, epochs: int, arms: tuple[str, ...], shared: str) -> DaviPlan:
 
 def _study(n: int, arms: tuple[str, ...] = ("baseline", "position", "conjugation"), seeds: int = 5) -> DaviPlan:
     return DaviPlan(n, seeds, replace(_STUDY, back_max=12), arms)
+
+
+def _table(n: int, seeds: int, states: int) -> DaviPlan:
+    """Table 2 as the paper has it, as far as hours of one core go: walks of up to 30 turns, A* on scrambles of every
+    depth from 1 to 30 and on full ones; its equivariant column is read as weights shared over ``position``.
+    """
+    solve = SolvePlan((*range(1, 31), 100), scrambles=10, batch=1_000, cap=50_000)
+    agent = replace(_STUDY, states=states, back_max=30)
+    arms = ("baseline", "position", "equivariant", "conjugation")
+    return DaviPlan(n, seeds, agent, arms, 1, solve=solve, shared="position", kind="astar")
 
 
 def _laptop(n: int) -> DaviPlan:
@@ -143,7 +155,11 @@ PRESETS: dict[str, Plan] = {
             LabelPlan(3, (60_000,), 5, ("baseline",), updates=600, agent=replace(_STUDY, batch=250)),
         ),
         # The 2-cube has states at distance 14, and 400 000 states do not carry values that far: its errors are large.
-        (_study(3, ARMS), _study(4), _study(5), _study(2, seeds=3), _study(6, seeds=3)),
+        # Table 2 comes last, about four hours of one core; without N = 4, which with outer turns is the 3-cube as well.
+        (
+            *(_study(3, ARMS), _study(4), _study(5), _study(2, seeds=3), _study(6, seeds=3)),
+            *(_table(2, 5, 500_000), _table(3, 3, 1_500_000), _table(5, 3, 1_500_000)),
+        ),
     ),
     "paper": Plan(
         (LabelPlan(3, (1_000, 2_000, 5_000, 20_000, 100_000), 10, updates=2_000),),

@@ -87,7 +87,7 @@ def _davi_cells(part: DaviPlan, per_depth: int) -> list[Cell]:
         Cell(
             EXPERIMENT,
             {
-                "kind": "davi",
+                "kind": part.kind,
                 "n": part.n,
                 "arm": arm,
                 "states": part.agent.states,
@@ -103,7 +103,7 @@ def _davi_cells(part: DaviPlan, per_depth: int) -> list[Cell]:
                 **({"shared": part.shared} if part.shared else {}),
             },
             (seed,),
-            label=f"N={part.n} {arm}, DAVI, seed {seed}",
+            label=f"N={part.n} {arm}, {'DAVI' if part.kind == 'davi' else 'DAVI and A*'}, seed {seed}",
             cost=4.0 * part.agent.states * _COST.get(arm, 1.0),
         )
         for seed in range(part.seeds)

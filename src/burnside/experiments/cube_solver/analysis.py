@@ -11,7 +11,7 @@ import numpy as np
 
 from burnside.experiments.cube_solver.config import ARMS
 from burnside.runs import Results, read_results
-from burnside.stats import Times, rate_over_seeds, times_ratio
+from burnside.stats import Times, mean_interval, rate_over_seeds, times_ratio
 from burnside.stats.ratios import ratio_columns
 from burnside.stats.scaling import reaches
 
@@ -21,17 +21,19 @@ __all__ = ["NEEDED", "needed", "rates", "table"]
 NEEDED = 0.9
 _COLUMNS: dict[str, Any] = dict.fromkeys(
     [
-        "kind", "arm", "weights", "states", "rate", "seeds", "solved", "solved_low", "solved_high", "length", "loss",
+        "kind", "arm", "weights", "states", "rate", "effort", "seeds", "cubes", "solved", "solved_low", "solved_high",
+        "length", "length_low", "length_high", "loss",
         "needed", "censored", "ratio", "ratio_low", "ratio_high", "ratio_bound",
     ]
 )  # fmt: skip
 
 
 def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
-    """One row per kind, arm, weights, states and rate; then one per arm of the kind ``needed``.
+    """One row per kind, arm, weights, states, rate and effort; then one per arm of the kind ``needed``.
 
-    ``solved`` is the share of random cubes, with an interval whose unit is the seed; ``length`` is the mean over cubes
-    that were solved, which differ between rows. ``needed`` is the geometric mean over seeds of the training states at
+    ``solved`` is the share of random cubes, with an interval whose unit is the seed; ``cubes`` is how many every seed
+    tried; ``length`` is the mean over those that were solved, which differ between rows, with Student's interval over
+    seeds in ``length_low`` and ``length_high``. ``needed`` is the geometric mean over seeds of the training states at
     which an arm solves nine cubes in ten, interpolated between budgets on a logarithmic scale; seeds that never do are
     ``censored`` and enter with their largest budget. ``ratio`` says how many times as many the arm ``none`` needs.
     """
@@ -40,28 +42,33 @@ def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
 
 
 def rates(results: Results) -> list[dict[str, Any]]:
-    """The rows of the kinds ``rate``, ``budget`` and ``size``."""
+    """The rows of the kinds ``rate``, ``budget``, ``size`` and ``shipped``."""
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for row in results.rows:
-        key = (row["kind"], row["arm"], int(row["weights"]), int(row["states"]), float(row["rate"]))
+        effort = int(row["effort"]) if row["kind"] == "shipped" else None
+        key = (row["kind"], row["arm"], int(row["weights"]), int(row["states"]), float(row["rate"]), effort)
         groups.setdefault(key, []).append(row)
-    order = {kind: k for k, kind in enumerate(("rate", "budget", "size"))}
+    order = {kind: k for k, kind in enumerate(("rate", "budget", "size", "shipped"))}
     arms = {arm: k for k, arm in enumerate(ARMS)}
     out = []
-    for key in sorted(groups, key=lambda key: (order[key[0]], arms[key[1]], *key[2:])):
+    for key in sorted(groups, key=lambda key: (order[key[0]], arms[key[1]], *(x or 0 for x in key[2:]))):
         rows = groups[key]
         found = rate_over_seeds({int(r["seed"]): (int(r["solved"]), int(r["tried"])) for r in rows})
-        lengths = [r["length"] for r in rows if r["length"] is not None]
-        named = dict(zip(("kind", "arm", "weights", "states", "rate"), key, strict=True))
+        lengths = {int(r["seed"]): r["length"] for r in rows if r["length"] is not None}
+        length = mean_interval(lengths) if lengths else None
+        named = dict(zip(("kind", "arm", "weights", "states", "rate", "effort"), key, strict=True))
         out.append(
             _COLUMNS
             | named
             | {
                 "seeds": len(rows),
+                "cubes": int(rows[0]["tried"]),
                 "solved": found.value,
                 "solved_low": found.low,
                 "solved_high": found.high,
-                "length": float(np.mean(lengths)) if lengths else None,
+                "length": None if length is None else length.value,
+                "length_low": None if length is None else length.low,
+                "length_high": None if length is None else length.high,
                 "loss": float(np.mean([r["loss"] for r in rows])),
             }
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from burnside.agents.common.training import Budget
 from burnside.agents.cube_walks.config import WalkConfig
 from burnside.envs.cube import CubeSpec, scramble
 from burnside.errors import UnknownName
-from burnside.experiments.cube_solver.config import ARMS, PRESETS, RATE_SEEDS, RATES, Plan, agent
+from burnside.experiments.cube_solver.config import ARMS, PRESETS, RATE_SEEDS, RATES, SHIPPED, Plan, agent
 from burnside.experiments.loop import run_learners
 from burnside.runs import Cell, Context
 
@@ -27,13 +28,15 @@ __all__ = ["EXPERIMENT", "CubeSolver", "cube", "try_cubes"]
 
 EXPERIMENT = "cube_solver"
 _SPEC = CubeSpec(3)
+#: What a beam of effort 0 costs, in the units of training.
+_EFFORT = 3e9
 
 
 class CubeSolver:
     """The job of the sweep, and the table."""
 
     def plan(self, preset: str) -> Sequence[Cell]:
-        """The cells of a preset: rates first, then budgets seed by seed, then sizes."""
+        """The cells of a preset: rates first, then budgets seed by seed, then sizes, then the shipped recipe."""
         if preset not in PRESETS:
             raise UnknownName("preset", preset, PRESETS)
         plan = PRESETS[preset]
@@ -49,12 +52,14 @@ class CubeSolver:
             for arm, budgets in plan.budgets.items()
             for states in budgets
         ]
-        return cells + [
+        cells += [
             _cell(plan, "size", arm, seed, agent(plan, arm, plan.size_states, hidden=hidden))
             for seed in range(plan.size_seeds)
             for arm, sizes in plan.sizes.items()
             for hidden in sizes
         ]
+        recipe = replace(WalkConfig.preset(plan.shipped), sides=ARMS[SHIPPED][1])
+        return cells + [_cell(plan, "shipped", SHIPPED, seed, recipe) for seed in range(plan.shipped_seeds)]
 
     def run_cell(self, cell: Cell, context: Context) -> Mapping[str, Any]:
         """Train one network and let it solve cubes."""
@@ -74,23 +79,15 @@ class CubeSolver:
             budget=settings.states,
         )
         network = run.network()
+        if config["kind"] == "shipped":
+            return {"rows": _as_shipped(context, seed, run.loss, network, config)}
         tried = try_cubes(network, config)
-        lengths = [len(each.moves) for each in tried if each.solved]
         context.save("cubes", _lengths(seed, tried))
         shown = next((k for k, each in enumerate(tried) if each.solved and each.moves), None)
         if shown is not None:
             turns = np.array(tried[shown].moves, dtype=np.int8)
             context.save("solution", {"cube": np.full(len(turns), shown, dtype=np.int32), "turn": turns})
-        row = {
-            "seed": seed,
-            "weights": network.weights,
-            "loss": run.loss,
-            "solved": len(lengths),
-            "tried": len(tried),
-            "length": float(np.mean(lengths)) if lengths else None,
-            "evaluated": float(np.mean([each.evaluated for each in tried])),
-        }
-        return {"rows": [row]}
+        return {"rows": [_row(seed, run.loss, network, tried)]}
 
     def table(self, folder: Path, allow_missing: bool) -> list[dict[str, Any]]:
         """One row per setting, and one per arm with what it needs; see ``analysis.table``."""
@@ -115,11 +112,46 @@ def _cell(plan: Plan, kind: str, arm: str, seed: int, settings: WalkConfig) -> C
             "width": plan.width,
             "depth": plan.depth,
             "agent": settings.to_json(),
+            **({"efforts": [list(each) for each in plan.efforts]} if kind == "shipped" else {}),
         },
         (seed,),
         label=f"{kind}: {arm}, {how}, seed {seed}",
-        cost=settings.states * (5e4 + units),
+        cost=settings.states * (5e4 + units) + (_EFFORT * _beams(plan) if kind == "shipped" else 0.0),
     )
+
+
+def _beams(plan: Plan) -> int:
+    """Beams of effort 0 that the efforts of a plan amount to."""
+    return sum(cubes << effort for effort, cubes in plan.efforts)
+
+
+def _row(seed: int, loss: float, network: CubePolicy, tried: Sequence[SearchResult]) -> dict[str, Any]:
+    lengths = [len(each.moves) for each in tried if each.solved]
+    return {
+        "seed": seed,
+        "weights": network.weights,
+        "loss": loss,
+        "solved": len(lengths),
+        "tried": len(tried),
+        "length": float(np.mean(lengths)) if lengths else None,
+        "evaluated": float(np.mean([each.evaluated for each in tried])),
+    }
+
+
+def _as_shipped(
+    context: Context, seed: int, loss: float, network: CubePolicy, config: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """A row per effort of ``burnside solve``: its beam, its table and its retries."""
+    from burnside.search import SolverConfig, solve_cube
+
+    rows, tables = [], []
+    for effort, cubes in config["efforts"]:
+        how = SolverConfig(effort=int(effort))
+        tried = [solve_cube(network, cube(int(config["turns"]), k), how) for k in range(int(cubes))]
+        rows.append({"effort": int(effort)} | _row(seed, loss, network, tried))
+        tables.append({"effort": np.full(len(tried), effort, dtype=np.int32)} | _lengths(seed, tried))
+    context.save("efforts", {name: np.concatenate([table[name] for table in tables]) for name in tables[0]})
+    return rows
 
 
 def cube(turns: int, number: int) -> AnyArray:

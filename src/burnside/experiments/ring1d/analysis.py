@@ -74,8 +74,8 @@ def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
 
     ``steps_…`` is the mean over seeds of the environment steps a run took until it converged, or until its episodes
     were over. Those are steps that were taken, not censored times: where runs are censored, the mean is a lower bound
-    of the steps to convergence. ``ratio_…`` of a canonical row says how many times as many episodes the baseline takes;
-    ``ratio_bound`` says where that is a bound.
+    of the steps to convergence. ``ratio_…`` of an arm says how many times as many episodes the baseline takes within
+    the same budget; ``ratio_bound`` says where that is a bound.
 
     ``returns`` is the mean training return in each tenth of the budget, and ``late_change`` that of the last tenth
     minus that of the fifth, seed by seed: below zero the run gets worse with training.
@@ -85,7 +85,7 @@ def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
     rows = _table(results, "train95")
     for row in rows:
         key = (row["n"], row["arm"], row["budget"], row["variant"])
-        row |= ratio_columns(compared.get((row["n"], row["budget"], row["variant"])) if key[1] == "canonical" else None)
+        row |= ratio_columns(compared.get(key))
         row |= _return_columns(returns.get(key))
     return rows
 
@@ -152,33 +152,35 @@ def returns_by_part(results: Results) -> dict[tuple[int, str, int, str], FloatAr
     return {key: np.array(runs[key]) for key in _settings(results) if key in runs}
 
 
-def ratios(results: Results, rule: str = "train95") -> dict[int, Ratio]:
-    """Baseline over canonical for every N that has both: geometric means of episodes, Welch's t on logarithms.
+def ratios(results: Results, rule: str = "train95", arm: str = "canonical") -> dict[int, Ratio]:
+    """Baseline over another arm for every N that has both: geometric means of episodes, Welch's t on logarithms.
 
-    Of several budgets the smallest that both have; the table has the others.
+    Of several budgets the smallest of the arm; the table has the others.
     Pairing by seed would gain nothing: in the committed study the logarithms of both arms correlate by −0.4 to
     0.4 over seeds (sizes that all of them solved), 0.0 on average.
     """
     found: dict[int, Ratio] = {}
-    for (n, _, variant), ratio in _ratios(results, rule).items():
-        if variant == "paper":
+    for (n, which, _, variant), ratio in _ratios(results, rule).items():
+        if (which, variant) == (arm, "paper"):
             found.setdefault(n, ratio)
     return found
 
 
-def _ratios(results: Results, rule: str) -> dict[tuple[int, int, str], Ratio]:
-    """By N, budget and variant, the first two increasing."""
+def _ratios(results: Results, rule: str) -> dict[tuple[int, str, int, str], Ratio]:
+    """By N, arm, budget and variant, the budgets of an arm increasing.
+
+    The baseline is the one with the same budget, or else with the next larger one, censored where the arm's budget
+    ends: nothing in a run depends on its budget, so that a shorter run would have been the beginning of it.
+    """
     settings = _settings(results)
-    both = [(n, budget, variant) for n, arm, budget, variant in settings if arm == "baseline"]
-
-    def of(n: int, arm: str, budget: int, variant: str) -> Times:
-        return times(results, n, arm, rule, budget=budget, variant=variant)
-
-    return {
-        (n, budget, variant): times_ratio(of(n, "baseline", budget, variant), of(n, "canonical", budget, variant))
-        for n, budget, variant in both
-        if (n, "canonical", budget, variant) in settings
-    }
+    found: dict[tuple[int, str, int, str], Ratio] = {}
+    for n, arm, budget, variant in settings:
+        longer = [b for m, a, b, v in settings if (m, a, v) == (n, "baseline", variant) and b >= budget]
+        if arm == "baseline" or not longer:
+            continue
+        base = times(results, n, "baseline", rule, budget=min(longer), variant=variant).until(budget)
+        found[n, arm, budget, variant] = times_ratio(base, times(results, n, arm, rule, budget=budget, variant=variant))
+    return found
 
 
 def growth(results: Results, arm: str, rule: str = "train95") -> Slope | None:

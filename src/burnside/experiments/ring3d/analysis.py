@@ -30,7 +30,7 @@ SCORES = ("greedy", "sampled", "late", "train")
 _BOARDS = 8_000  # of the policies that learn nothing
 #: Columns of the table; every row has all of them, None where one does not apply.
 COLUMNS = (
-    *("algorithm", "arm", "encoder", "seeds", "episodes", "updates"),
+    *("algorithm", "arm", "encoder", "variant", "seeds", "episodes", "updates"),
     *("greedy_mean", "greedy_se", "greedy_low", "greedy_high"),
     *("sampled_mean", "sampled_se", "sampled_low", "sampled_high"),
     *("late_mean", "late_se", "train_mean", "train_se"),
@@ -41,11 +41,16 @@ COLUMNS = (
 def settings(results: Results) -> list[tuple[Setting, int]]:
     """The rows of the table with their budgets in episodes: DQN first, the paper's encoder first, short runs first."""
     found = {(_setting(row), int(row["episodes"])) for row in results.rows}
-    return sorted(found, key=lambda s: (ALGORITHMS.index(s[0].algorithm), s[0].encoder != "pool", s[1], s[0].arm))
+
+    def place(each: tuple[Setting, int]) -> tuple[Any, ...]:
+        setting, episodes = each
+        return ALGORITHMS.index(setting.algorithm), setting.variant, setting.encoder != "pool", episodes, setting.arm
+
+    return sorted(found, key=place)
 
 
 def _setting(row: Mapping[str, Any]) -> Setting:
-    return Setting(str(row["algorithm"]), str(row["arm"]), str(row["encoder"]))
+    return Setting(str(row["algorithm"]), str(row["arm"]), str(row["encoder"]), row.get("variant") or "")
 
 
 def _rows(results: Results, setting: Setting, episodes: int | None = None) -> list[dict[str, Any]]:
@@ -85,6 +90,7 @@ def _summary(results: Results, setting: Setting, episodes: int) -> dict[str, Any
         algorithm=setting.algorithm,
         arm=setting.arm,
         encoder=setting.encoder,
+        variant=setting.variant,
         seeds=len(rows),
         episodes=episodes,
         updates=float(np.mean([r["total_updates"] for r in rows])),
@@ -98,7 +104,8 @@ def _summary(results: Results, setting: Setting, episodes: int) -> dict[str, Any
             row |= {f"{score}_low": interval.low, f"{score}_high": interval.high}
     for key in ("solved", "cells", "mines"):
         row[key] = float(np.mean([r[f"greedy_{key}"] for r in rows]))
-    paper = PAPER.get(setting.arm, (None, None)) if setting.encoder == "pool" else (None, None)
+    as_paper = setting.encoder == "pool" and not setting.variant
+    paper = PAPER.get(setting.arm, (None, None)) if as_paper else (None, None)
     return row | {"paper_mean": paper[0], "paper_se": paper[1]}
 
 
@@ -172,11 +179,12 @@ class Curve:
 def curves(results: Results, *, window: int = 100, points: int = 200) -> list[Curve]:
     """Moving averages of the training return by setting and budget; the first points average fewer episodes."""
     columns = results.table("episodes")
+    cells: dict[tuple[Setting, int], set[str]] = {}
+    for row in results.rows:
+        cells.setdefault((_setting(row), int(row["episodes"])), set()).add(row["cell"])
     out = []
     for setting, budget in settings(results):
-        key = (setting.algorithm, setting.arm, setting.encoder, budget)
-        names = ("algorithm", "arm", "encoder", "episodes")
-        mine = np.logical_and.reduce([columns[name] == value for name, value in zip(names, key, strict=True)])
+        mine = np.isin(columns["cell"], sorted(cells[setting, budget]))
         runs = [columns["returns"][mine & (columns["seed"] == s)] for s in np.unique(columns["seed"][mine])]
         length = min(len(run) for run in runs)
         at = np.unique(np.linspace(1, length, min(points, length)).astype(np.int64))

@@ -102,6 +102,8 @@ def _cells(plan: Plan, setting: Setting) -> list[Cell]:
         "boards": plan.boards,
         "final_boards": plan.final_boards,
     }
+    if setting.variant:  # the cells of App. C's own settings have kept their names
+        config["variant"] = setting.variant
     blocks = [tuple(range(s, min(s + plan.block, plan.seeds))) for s in range(0, plan.seeds, plan.block)]
     # A canonical member soon plays short episodes, a baseline runs into the time limit.
     cost = budget.episodes * plan.block * (4.0 if setting.arm == "baseline" else 1.0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from burnside._types import FloatArray, IntArray
 from burnside.envs.manipulation.cell import STILL
+from burnside.envs.manipulation.tasks import EVALUATION_SEED
 from burnside.experiments.robot.config import ARMS, CANONICAL, LATER, OBSERVATIONS
 from burnside.experiments.savings import saving
 from burnside.runs import Results, read_results
@@ -19,17 +20,18 @@ __all__ = ["Curve", "Setting", "finetune_curves", "table", "training_curves"]
 
 _EMPTY: dict[str, Any] = dict.fromkeys(
     [
-        "kind", "task", "observation", "features", "mishaps", "shift", "turn", "arm", "demos", "seeds", "scenes",
-        "successes", "success", "success_low", "success_high", "gap", "gap_low", "gap_high", "saving", "saving_low",
-        "saving_high", "saving_bound", "inside_gate", "variant", "pays", "before", "before_low", "before_high", "gain",
-        "gain_low", "gain_high", "training", "training_first", "training_last", "ends", "env_steps",
+        "kind", "task", "observation", "features", "mishaps", "shift", "turn", "arm", "demos", "test_from", "seeds",
+        "scenes", "successes", "success", "success_low", "success_high", "gap", "gap_low", "gap_high", "saving",
+        "saving_low", "saving_high", "saving_bound", "inside_gate", "variant", "pays", "before", "before_low",
+        "before_high", "gain", "gain_low", "gain_high", "training", "training_first", "training_last", "ends",
+        "env_steps",
     ]
 )  # fmt: skip
 _TASKS = ("stack-two", "stack-three", "nut-assembly")
 
 
 class Setting(NamedTuple):
-    """What seeds of one row share; the last two are of fine-tuning alone."""
+    """What seeds of one row share; ``variant`` and ``pays`` are of fine-tuning alone."""
 
     task: str
     observation: str
@@ -41,12 +43,14 @@ class Setting(NamedTuple):
     arm: str
     variant: str = ""
     pays: str = "sparse"
+    test_from: int = EVALUATION_SEED
 
     @property
     def order(self) -> tuple[Any, ...]:
         """By which rows are sorted."""
         place = (OBSERVATIONS.index(self.observation), _TASKS.index(self.task), self.features, self.mishaps)
-        return (*place, self.shift, self.turn, self.demos, ARMS.index(self.arm), self.variant, self.pays)
+        which = (self.demos, ARMS.index(self.arm), self.variant, self.pays, self.test_from)
+        return (*place, self.shift, self.turn, *which)
 
     def with_arm(self, arm: str, spread: tuple[float, float] | None = None) -> Setting:
         """The same for another arm, perhaps with another spread."""
@@ -66,6 +70,7 @@ def _setting(row: dict[str, Any], tuned: bool = False) -> Setting:
         float(found["turn"]),
         int(found["demos"]),
         found["arm"],
+        test_from=int(found["test_from"]),
     )
     return setting._replace(variant=found["variant"], pays=found["pays"]) if tuned else setting
 
@@ -157,8 +162,11 @@ def _saving_rows(groups: dict[Setting, list[dict[str, Any]]]) -> list[dict[str, 
             once = key.arm in CANONICAL and (key.shift, key.turn) == STILL
             if key.arm == "world" or key.with_arm("world", place[4:6])._replace(demos=0) != place or not (here or once):
                 continue
-            if not here and key.with_arm(key.arm, place[4:6]) in groups:
-                continue  # it was run at this spread too
+            # run both here and where the cell stands still: the one with more seeds counts, since a single cell here is
+            # the check that nothing depends on the spread
+            other = groups.get(key.with_arm(key.arm, STILL if here else place[4:6])) if key.arm in CANONICAL else None
+            if other is not None and other is not rows and (len(other), not here) > (len(rows), here):
+                continue
             found = saving(curve, _rates(rows), key.demos)
             if found is None:
                 continue

@@ -21,10 +21,12 @@ from burnside.nn.flow.config import FlowConfig
 
 __all__ = [
     "ARMS",
+    "AUGMENTED",
     "CANONICAL",
     "LATER",
     "NOISE",
     "OBSERVATIONS",
+    "PILOT_SEED",
     "PRESETS",
     "SETTINGS",
     "VARIANTS",
@@ -35,9 +37,13 @@ __all__ = [
     "recipe",
 ]
 
-#: What can be compared: frames (the paper: the world's and the hand's), and the world's with every demonstration seen
-#: under many motions of the cell.
-ARMS = (*FRAMES, "augmented")
+#: The seed of the first scene on which settings of fine-tuning are chosen.
+PILOT_SEED = 300_000
+#: Frames in which every demonstration is seen under many motions of the cell, by arm. From the hand's place only the
+#: headings of these motions can be told apart.
+AUGMENTED = {"augmented": "world", "augmented-relative": "relative"}
+#: What can be compared: frames (the paper: the world's and the hand's), and those in which motions are learned from.
+ARMS = (*FRAMES, *AUGMENTED)
 #: Frames that a motion of the whole cell does not change: what they learn is the same for every spread.
 CANONICAL = ("base", "azimuth", "upright", "gripper")
 #: What a policy sees: poses, in an MLP; point clouds, in a transformer; poses, in the transformer of the clouds.
@@ -108,7 +114,7 @@ class Recipe:
     @property
     def frame(self) -> str:
         """The frame of the arm."""
-        return "world" if self.arm == "augmented" else self.arm
+        return AUGMENTED.get(self.arm, self.arm)
 
     @property
     def cloud(self) -> bool:
@@ -215,24 +221,29 @@ _FAIR = FlowConfig(
     value_width=256,
 )
 # A rollout is an episode of stack-two long. The actor waits for the critic, and is stopped by what the whole rollout
-# says.
+# says. An update sees all of it: most of its decisions follow a failure and say nothing, so a gradient of a quarter is
+# mostly noise, which four updates of Adam turn into the whole trust region. λ is short, since what a miss costs is seen
+# at the next decision and the rest of the episode is noise.
 _FAIR_AGENT = FlowPPOConfig(
     scenes=128,
     rollout=20,
     budget=1_000_000,
-    epochs=5,
-    minibatch=640,
+    epochs=20,
+    minibatch=2560,
+    lam=0.6,
     critic_rollouts=2,
-    critic_epochs=10,
+    critic_epochs=40,
     actor_rate=5e-5,
     actor_warmup=20,
-    target_kl=0.05,
+    target_kl=0.1,
     separate_clips=True,
     kl_stop="rollout",
     actor_waits=0.3,
     critic_limit=15,
     timeout="end",
 )
+#: Updates on quarters of a rollout and the usual λ.
+_QUARTERS: dict[str, Any] = {"minibatch": 640, "epochs": 5, "critic_epochs": 10, "lam": 0.95}
 
 SETTINGS: dict[str, Settings] = {
     # every step of the pipeline, in seconds
@@ -262,7 +273,7 @@ SETTINGS: dict[str, Settings] = {
         {"stack-two": 30, "stack-three": 30, "nut-assembly": 30},
         _FAIR,
         {"steps": 1_000, "batch": 128, "warmup": 100, "time": "grid"},
-        replace(_FAIR_AGENT, scenes=16, budget=10_000, minibatch=80, critic_rollouts=1, critic_limit=2),
+        replace(_FAIR_AGENT, scenes=16, budget=10_000, minibatch=320, critic_rollouts=1, critic_limit=2),
         (20, EVALUATION_SEED),
         30,
     ),
@@ -348,7 +359,7 @@ def recipe(
     if features not in FEATURES:
         raise UnknownName("features", features, FEATURES)
     shift, turn = check_spread(spread)
-    if arm == "augmented" and (shift, turn) == STILL:
+    if arm in AUGMENTED and (shift, turn) == STILL:
         raise InvalidParameter("augmentation moves cells within their spread, which is 0: give a spread")
     if (shift or turn) and arm in ("base", "azimuth") and features == "poses":
         raise InvalidParameter(f"the arm {arm} of a cell that is moved must see its base: give the features relations")
@@ -419,8 +430,9 @@ class Part:
         pays: reward of PPO.
         variant: a name for other settings of PPO, see :data:`VARIANTS`.
         updates: of imitation; default the preset's.
+        test_from: the seed of the first scene of a test; default the preset's.
         kind: of the cells, so that a part of a study can be run: ``pipeline`` (the first study), ``frames`` (the
-            comparison of frames) or ``tuning`` (what moves PPO).
+            comparison of frames), ``tuning`` (what moves PPO) or ``finetune`` (in several frames).
     """
 
     task: str
@@ -437,6 +449,7 @@ class Part:
     pays: str = "sparse"
     variant: str = ""
     updates: int | None = None
+    test_from: int | None = None
     kind: str = "pipeline"
 
 
@@ -448,10 +461,11 @@ VARIANTS: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "noise per action": ({"chunk_noise": False}, {}),
     "bootstrapped timeouts": ({"value_time": False}, {"timeout": "bootstrap"}),
     "actor does not wait": ({}, {"actor_waits": 0.0}),
-    "KL stop per update": ({}, {"kl_stop": "update"}),
+    "small batches": ({}, {**_QUARTERS, "target_kl": 0.05}),
+    "KL stop per update": ({}, {**_QUARTERS, "target_kl": 0.05, "kl_stop": "update"}),
     "one clip": ({}, {"separate_clips": False}),
     # 1 cm and 0.05 rad, with which a policy that solves 58 of 100 scenes solves 40: a trust region three times as wide
-    "wide noise": ({"sigma": 0.1}, {"actor_rate": 1e-4, "target_kl": 0.1}),
+    "wide noise": ({"sigma": 0.1}, {"actor_rate": 1e-4}),
     # App. C to the letter, but for the network: σ = 0.3 at every step, log-probabilities summed, one epoch, KL 0.03
     "App. C": (
         {
@@ -463,6 +477,7 @@ VARIANTS: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
             "chunk_noise": False,
         },
         {
+            **_QUARTERS,
             "epochs": 1,
             "target_kl": 0.03,
             "actor_rate": 1e-5,
@@ -497,6 +512,7 @@ def part_recipe(preset: str, part: Part, arm: str, demos: int) -> Recipe:
         policy=replace(found.policy, **policy),
         agent=replace(found.agent, **agent),
         variant=part.variant,
+        test_from=found.test_from if part.test_from is None else part.test_from,
     )
     if part.updates is None:
         return found
@@ -515,28 +531,51 @@ def _fair(task: str, arms: tuple[str, ...], demos: tuple[int, ...], seeds: int, 
 
 
 # The comparison of frames. The arms that a moved cell does not change are run where it stands still, and one cell far
-# away shows that they are the same there. Of the sizes, 500 demonstrations in those arms and with a small spread, the
-# small spread of stack-three and nut assembly, and all but one size of nut assembly were cut; 15 was added, since with
-# 60 most arms are near the top of stack-two. The most important cells come first.
+# away shows that they are the same there. In a cell that stands still `base` is `world` but for rounding, network and
+# batches included, so it is run once per task, as a check. Of the sizes, 500 demonstrations in the canonical arms and
+# the small spread of stack-three and nut assembly were cut; 15 was added, since with 60 most arms are near the top of
+# stack-two, and 30, so that stack-three has a ratio. The most important cells come first.
 _FRAMES: tuple[Part, ...] = (
     _fair(_TWO, ("world", "augmented"), (15, 30, 60, 150), 5, spread=_FAR),
-    _fair(_TWO, ("gripper", "base", "upright", "world"), (15, 30, 60, 150), 5),
+    _fair(_TWO, ("gripper", "upright", "world"), (15, 30, 60, 150), 5),
+    _fair(_TWO, ("augmented-relative", "relative"), (15, 30, 60), 5, spread=_FAR),
     _fair(_TWO, ("gripper",), (60,), 1, spread=_FAR),
-    _fair(_STACK, ("world",), (60, 150, 500), 5, spread=_FAR),
-    _fair(_STACK, ("gripper", "base", "world"), (60, 150), 5),
-    _fair(_STACK, ("augmented",), (60, 150, 500), 5, spread=_FAR),
+    _fair(_TWO, ("base",), (60,), 1),
+    _fair(_STACK, ("world", "augmented"), (30, 60, 150, 500), 5, spread=_FAR),
+    _fair(_STACK, ("gripper", "world"), (30, 60, 150), 5),
+    _fair(_STACK, ("base",), (150,), 1),
     _fair(_TWO, ("world", "augmented"), (500,), 5, spread=_FAR),
+    _fair(_NUT, ("gripper", "world"), (30, 60, 150), 5),
+    _fair(_NUT, ("world", "augmented"), (30, 60, 150), 5, spread=_FAR),
+    _fair(_NUT, ("base",), (150,), 1),
     _fair(_TWO, ("world", "augmented"), (15, 30, 60, 150), 5, spread=_NEAR),
-    _fair(_NUT, ("gripper", "base", "world"), (150,), 5),
-    _fair(_NUT, ("world", "augmented"), (150,), 5, spread=_FAR),
 )
-# Whether PPO moves: it begins where imitation in the world's frame succeeds about a third of the time.
-_START: dict[str, Any] = {"kind": "tuning", "finetune": "always", "mishaps": _RECOVERY}
-_PILOT: tuple[Part, ...] = (
-    _fair(_TWO, ("world",), (15,), 1, **_START, pays="staged"),
-    _fair(_TWO, ("world",), (15,), 1, **_START, pays="staged", variant="wide noise"),
-    _fair(_TWO, ("world",), (15,), 1, **_START),
-    _fair(_TWO, ("world",), (15,), 1, **_START, variant="App. C"),
+# Whether PPO moves: it begins where imitation in the world's frame succeeds about a third of the time. Settings are
+# chosen here, so the scenes of the test are not those that the comparison is judged on.
+_START: dict[str, Any] = {"kind": "tuning", "finetune": "always", "mishaps": _RECOVERY, "test_from": PILOT_SEED}
+_PILOT: tuple[Part, ...] = tuple(
+    _fair(_TWO, ("world",), (15,), 1, **_START, pays=pays, variant=variant)
+    for pays, variant in (
+        ("staged", ""),
+        ("staged", "small batches"),
+        ("sparse", ""),
+        ("staged", "no gripper noise"),
+        ("sparse", "App. C"),
+        ("staged", "wide noise"),
+    )
+)
+
+# Does the frame help fine-tuning? The paper's sparse reward, with the settings that the pilot chose. In a moved cell
+# `base` is what `world` is in one that stands still. From 15 demonstrations the arms begin anywhere from 1 of 200
+# scenes (`world`, moved) to 190 (`augmented`), so each is fine-tuned from as many as let it begin near a quarter: 46 to
+# 76 of 200 with seed 1 on the pilot's scenes, the augmented arm with the least there can sensibly be.
+_TUNE: dict[str, Any] = {**_START, "kind": "finetune", "test_from": None, "first": 1}
+_TUNED: tuple[Part, ...] = (
+    _fair(_TWO, ("world",), (15,), 3, **_TUNE),
+    _fair(_TWO, ("gripper",), (8,), 3, **_TUNE),
+    _fair(_TWO, ("world",), (30,), 3, **_TUNE, spread=_FAR),
+    _fair(_TWO, ("augmented",), (2,), 3, **_TUNE, spread=_FAR),
+    _fair(_TWO, ("gripper",), (15,), 3, **_TUNE),
 )
 
 PRESETS: dict[str, tuple[Part, ...]] = {
@@ -544,7 +583,7 @@ PRESETS: dict[str, tuple[Part, ...]] = {
         Part(_STACK, ("world", "gripper"), (2,), 1, "always"),
         Part(_NUT, ("gripper",), (2,), 1, "gate"),
         _fair(_TWO, ("world", "base"), (2,), 1, **_START, spread=_FAR, pays="staged"),
-        _fair(_TWO, ("augmented",), (2,), 1, spread=_FAR, mishaps=_RECOVERY),
+        _fair(_TWO, ("augmented", "augmented-relative"), (2,), 1, spread=_FAR, mishaps=_RECOVERY),
     ),
     "laptop": (
         Part(_STACK, ("world", "gripper"), (30,), 1),
@@ -576,6 +615,7 @@ PRESETS: dict[str, tuple[Part, ...]] = {
         Part(_STACK, ("gripper", "world"), (50,), 2, observation="tokens"),
         *_FRAMES,
         *_PILOT,
+        *_TUNED,
     ),
     "paper": (
         Part(_STACK, _PAPER_ARMS, (1_000,), 5, "always", "cloud"),

@@ -17,7 +17,7 @@ from burnside.envs.manipulation.demos import DemonstrationFile, read_demonstrati
 from burnside.envs.manipulation.observations import ACTION_LAYOUT, metric_scales
 from burnside.envs.manipulation.tasks import SUBSTEPS, find_task
 from burnside.errors import InvalidParameter
-from burnside.experiments.robot.config import Recipe
+from burnside.experiments.robot.config import AUGMENTED, Recipe
 from burnside.nn.flow import FlowPolicy, Imitation, ImitationConfig
 
 __all__ = ["DEMOS", "clouds_of", "drawn", "find_demonstrations", "student"]
@@ -138,7 +138,7 @@ def student(
     """
     file = find_demonstrations(recipe, demos, env.scene if env.source == "nvidia" else None)
     file = replace(file, demos=tuple(file.demos[k] for k in drawn(recipe, file, seed)))
-    clouds, moves = clouds_of(recipe, file), recipe.arm == "augmented"
+    clouds, moves = clouds_of(recipe, file), recipe.arm in AUGMENTED
     observations, actions = manipulation_chunks(env, file.demos, recipe.policy.horizon, clouds, seed=seed, still=moves)
     scales = None
     if recipe.scales == "metric":

@@ -55,7 +55,7 @@ def setup_cube() -> Figures:
         "rate": first.agent.learning_rate,
         "epochs": first.agent.states // EPOCH_STATES,
         "extended": [[plan.n, plan.agent.states // EPOCH_STATES] for plan in plans if plan.agent != first.agent],
-        "study_longest_scramble": max(plan.agent.back_max for plan in study),
+        "study_longest_scramble": max(plan.agent.back_max for plan in study if plan.kind == "davi"),
         "study_test_scrambles": max(plan.scrambles for plan in study),
         "study_hidden": list(study[0].agent.hidden),
         "study_states": study[0].agent.states,
