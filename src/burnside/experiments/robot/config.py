@@ -562,14 +562,16 @@ _PILOT: tuple[Part, ...] = tuple(
         ("staged", "no gripper noise"),
         ("sparse", "App. C"),
         ("staged", "wide noise"),
+        ("sparse", "wide noise"),
     )
 )
 
-# Does the frame help fine-tuning? The paper's sparse reward, with the settings that the pilot chose. In a moved cell
+# Does the frame help fine-tuning? The paper's sparse reward, with the settings that the pilot chose: the wide noise,
+# with which it gained 44 points with the staged reward where the others gained 14. In a moved cell
 # `base` is what `world` is in one that stands still. From 15 demonstrations the arms begin anywhere from 1 of 200
 # scenes (`world`, moved) to 190 (`augmented`), so each is fine-tuned from as many as let it begin near a quarter: 46 to
 # 76 of 200 with seed 1 on the pilot's scenes, the augmented arm with the least there can sensibly be.
-_TUNE: dict[str, Any] = {**_START, "kind": "finetune", "test_from": None, "first": 1}
+_TUNE: dict[str, Any] = {**_START, "kind": "finetune", "test_from": None, "first": 1, "variant": "wide noise"}
 _TUNED: tuple[Part, ...] = (
     _fair(_TWO, ("world",), (15,), 3, **_TUNE),
     _fair(_TWO, ("gripper",), (8,), 3, **_TUNE),
