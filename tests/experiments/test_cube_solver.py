@@ -39,15 +39,17 @@ def test_states_needed_are_interpolated_and_censored() -> None:
 
 def test_smoke_and_its_part_of_the_report(tmp_path: Path) -> None:
     outcome = sweep(CubeSolver(), "smoke", tmp_path / "runs", workers=0)
-    assert outcome.ok and len(outcome.done) == 5
+    assert outcome.ok and len(outcome.done) == 6
     rows = table(tmp_path / "runs")
-    assert {row["kind"] for row in rows} == {"budget", "size", "shipped", "needed"}
+    assert {row["kind"] for row in rows} == {"budget", "size", "shipped", "slices", "needed"}
     assert all(0 <= row["solved"] <= 1 for row in rows if row["kind"] != "needed")
     shipped = [row for row in rows if row["kind"] == "shipped"]
     assert [(row["effort"], row["cubes"]) for row in shipped] == [(0, 2), (1, 1)]
     assert len(read_results(tmp_path / "runs").table("efforts")["length"]) == 3
+    assert [(row["n"], row["width"], row["cubes"]) for row in rows if row["kind"] == "slices"] == [(4, 8, 2)]
+    assert {row["n"] for row in rows if row["kind"] not in ("slices", "needed")} == {3}
     page = Page("solver")
     cube_solver_part(page, "smoke", tmp_path / "runs", tmp_path / "out")
     text = page.write(tmp_path / "out" / "index.html").read_text(encoding="utf-8")
-    assert 'class="cube-player"' in text and "DeepCubeA" in text
+    assert 'class="cube-player"' in text and "DeepCubeA" in text and "4×4×4" in text
     assert (tmp_path / "out" / "figures" / "cube-solver.svg").is_file()

@@ -91,6 +91,22 @@ def test_the_recipe_serves_other_cubes() -> None:
         assert bool(is_solved(four, apply_moves(four, state, list(found.moves))))
 
 
+def test_a_cube_with_slices_may_be_solved_in_any_orientation() -> None:
+    """The policy has learned walks from one orientation; turning the whole cube first changes nothing."""
+    four = CubeSpec(4, "slices")
+    run = WalkRun(WalkConfig.preset("smoke", states=10_240), CubeSpec(4, "slices", "fixed"), Member(0, "equivariant"))
+    run.run()
+    turned = ("", "R 2R 2L' L'", "U 2U 2D' D' F 2F 2B' B'")
+    assert len({apply_moves(four, solved(four), whole).tobytes() for whole in turned}) == 3
+    assert all(bool(is_solved(four, apply_moves(four, solved(four), whole))) for whole in turned)
+    for whole in turned:
+        state = apply_moves(four, solved(four), f"{whole} 2R U")
+        for table in (0, 2):
+            found = policy_beam(run.network(), state, PolicyBeamConfig(width=512, depth=6, table=table))
+            assert found.length == 2, (whole, table)
+            assert bool(is_solved(four, apply_moves(four, state, list(found.moves))))
+
+
 def test_children_are_kept_as_the_plain_twin_does() -> None:
     """Two passes over candidates, with states that were seen before, in the layer twice, or beyond the width."""
     from burnside.search import plain, policy_kernels

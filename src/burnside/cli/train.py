@@ -76,7 +76,8 @@ class TrainCube:
                 raise InvalidParameter(f"--{name} is {value}: give at least 1")
         torch.set_num_threads(self.threads or (1 if self.method == "walks" else 2))
         if self.method == "walks":
-            return self._walks(CubeSpec(self.n, "slices" if self.slices else "outer"))
+            # Walks from one orientation are easier to tell than those from 24; the search tries all of them.
+            return self._walks(CubeSpec(self.n, "slices", "fixed") if self.slices else CubeSpec(self.n))
         if self.slices or self.sides is not None:
             raise InvalidParameter(f"--slices and --sides are for --method walks, not {self.method}")
         return self._values(CubeSpec(self.n))

@@ -226,11 +226,22 @@ def _cube_solver(rows: Sequence[Row]) -> list[Section]:
         "random cubes solved": _rate("solved"),
         "turns": lambda row: with_interval(row.get("length"), row.get("length_low"), row.get("length_high")),
     }
+    slices: dict[str, Cell] = {
+        "cube": lambda row: f"{row['n']}×{row['n']}×{row['n']}",
+        "weights": _count("weights"),
+        "training states": _count("states"),
+        "beam": _count("width"),
+        "seeds": _count("seeds"),
+        "cubes each": _count("cubes"),
+        "random cubes solved": _rate("solved"),
+        "turns": lambda row: spaced(row.get("length"), 1),
+    }
     return [
         *_section("training states until nine random cubes in ten are solved", needed, _of(rows, "needed")),
         *_section("by training states", rates, _of(rows, "budget")),
         *_section("by weights", rates, _of(rows, "size")),
         *_section("the recipe of the shipped policy, by effort", shipped, _of(rows, "shipped")),
+        *_section("cubes whose inner layers turn, by width of the beam", slices, _of(rows, "slices")),
         *_section("choice of the learning rate", rates, _of(rows, "rate")),
     ]
 

@@ -56,7 +56,7 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
     results, rows = read_results(folder, allow_missing=True), table(folder, allow_missing=True)
     page.table(
         ["question", "arm", "weights", "training states", "rate", "seeds", "solved", "95 %", "mean length"],
-        [_cells(row) for row in rows if row["kind"] not in ("needed", "shipped")],
+        [_cells(row) for row in rows if row["kind"] not in ("needed", "shipped", "slices")],
         f"{caption}. Random cubes that a plain beam solves; the length is that of those an arm solved, which differ",
     )
     if shipped := [row for row in rows if row["kind"] == "shipped"]:
@@ -65,6 +65,22 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
             [_shipped_cells(row) for row in shipped],
             f"{caption}. The recipe of the shipped policy: networks of other seeds, each searched as 'burnside solve' "
             "searches, with a beam of 1024 · 2ᵉ at effort e",
+        )
+    if slices := [row for row in rows if row["kind"] == "slices"]:
+        page.table(
+            [
+                "cube",
+                "weights",
+                "training states",
+                "beam",
+                "seeds",
+                "random cubes each",
+                "solved",
+                "95 %",
+                "mean length",
+            ],
+            [_slices_cells(row) for row in slices],
+            f"{caption}. Cubes whose inner layers turn too: one network each, searched with beams of several widths",
         )
     page.table(
         ["arm", "seeds", f"training states for {100 * NEEDED:.0f} %", "censored", "times fewer than 'none'"],
@@ -92,6 +108,13 @@ def _shipped_cells(row: Mapping[str, Any]) -> list[object]:
     length = with_interval(row["length"], row["length_low"], row["length_high"], digits=2)
     limits = per_cent(row["solved_low"], row["solved_high"])
     return [row["effort"], row["seeds"], row["cubes"], f"{100 * row['solved']:.1f} %", limits, length]
+
+
+def _slices_cells(row: Mapping[str, Any]) -> list[object]:
+    learnt = [f"{row['n']}×{row['n']}×{row['n']}", spaced(row["weights"]), spaced(row["states"]), spaced(row["width"])]
+    limits = per_cent(row["solved_low"], row["solved_high"])
+    length = "–" if row["length"] is None else f"{row['length']:.1f}"
+    return [*learnt, row["seeds"], row["cubes"], f"{100 * row['solved']:.1f} %", limits, length]
 
 
 def _cells(row: Mapping[str, Any]) -> list[object]:

@@ -379,6 +379,29 @@ def _cube_solver_shipped() -> str:
     )
 
 
+@block("cube-solver-slices")
+def _cube_solver_slices() -> str:
+    rows = _solver_rows("slices")
+    if not rows:
+        return _PLANNED
+    return markdown(
+        ["cube", "weights", "training states", "training seeds", "beam", "cubes each", "solved, %", "mean length"],
+        [
+            [
+                f"{r['n']}×{r['n']}×{r['n']}",
+                spaced(r["weights"]),
+                spaced(r["states"]),
+                str(r["seeds"]),
+                spaced(r["width"]),
+                spaced(r["cubes"]),
+                _solved(r),
+                _length(r),
+            ]
+            for r in rows
+        ],
+    )
+
+
 def _cube_solver_figure() -> Plot:
     from burnside.experiments.cube_solver.analysis import table
     from burnside.report.cube_solver import solver_plot

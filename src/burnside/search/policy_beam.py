@@ -56,7 +56,7 @@ class PolicyBeamConfig:
 
 
 class _Beam:
-    """One search from one state, or from several that are as good."""
+    """One search from one state, or from several that are as good: the likeliest paths of all of them are kept."""
 
     def __init__(self, world: CubePlacements, policy: Policy, config: PolicyBeamConfig, sides: int) -> None:
         self.world, self.policy, self.config = world, policy, config
@@ -71,24 +71,25 @@ class _Beam:
         self.expanded = 0
         self.seconds = 0.0
 
-    def run(self, start: AnyArray) -> tuple[list[int], AnyArray | None]:
-        """The moves to a state of the endgame table, and that state; None if there was none."""
+    def run(self, starts: AnyArray) -> tuple[int, list[int], AnyArray | None]:
+        """From which start, the moves to a state of the endgame table, and that state; None if there was none."""
         from burnside.search import policy_kernels as kernels
 
-        states, scores = start[None], np.zeros(1, dtype=np.float32)
+        count = len(starts)
+        states, scores = starts, np.zeros(count, dtype=np.float32)
         layers: list[tuple[AnyArray, AnyArray]] = []
-        keys = np.empty(1, dtype=np.uint64)
+        keys = np.empty(count, dtype=np.uint64)
         kernels.state_keys(states, self.words, keys)
-        self._reserve(1)
-        kernels.insert_all(self.seen, np.empty(len(self.seen), np.int8), keys, 0, np.empty(1, dtype=np.bool_))
-        self.known = 1
+        self._reserve(count)
+        kernels.insert_all(self.seen, np.empty(len(self.seen), np.int8), keys, 0, np.empty(count, dtype=np.bool_))
+        self.known = count
         while True:
             near = self.ends.distances(states)
             if (near >= 0).any():
                 ending = int(np.argmin(np.where(near >= 0, near, 127)))  # the first of the nearest: the likeliest
-                return self._path(layers, ending), states[ending]
+                return *self._path(layers, ending), states[ending]
             if len(layers) == self.config.depth or not len(states):
-                return [], None
+                return 0, [], None
             states, scores, parent, move = self._layer(states, scores)
             layers.append((parent, move))
 
@@ -128,12 +129,13 @@ class _Beam:
             kernels.grow(self.seen, larger)
             self.seen = larger
 
-    def _path(self, layers: list[tuple[AnyArray, AnyArray]], row: int) -> list[int]:
+    def _path(self, layers: list[tuple[AnyArray, AnyArray]], row: int) -> tuple[int, list[int]]:
+        """The start that a row of the last layer came from, and the moves between them."""
         moves = []
         for parent, move in layers[::-1]:
             moves.append(int(move[row]))
             row = int(parent[row])
-        return moves[::-1]
+        return row, moves[::-1]
 
 
 def policy_beam(
@@ -144,6 +146,9 @@ def policy_beam(
     inverse: bool = False,
 ) -> SearchResult:
     """Search from one cube, given by its stickers, until a kept state is in the endgame table.
+
+    Where slices turn, a cube may be solved in any of its 24 orientations. A policy that has learned walks from one of
+    them (the goal ``fixed``) is given the cube in all 24, and the beam keeps what is likeliest.
 
     Args:
         policy: a :class:`~burnside.agents.cube_walks.CubePolicy`, or what has its ``world`` and ``config`` and
@@ -167,14 +172,19 @@ def policy_beam(
     sides = int(policy.config.sides)
     stickers = np.asarray(state)
     n = round((stickers.shape[-1] / 6) ** 0.5)
-    # with outer turns a larger cube is seen as a 3-cube
-    full = world.spec if n == world.spec.n else CubeSpec(max(n, 2), world.spec.turns)
+    # with outer turns a larger cube is seen as a 3-cube; where slices turn, any orientation is solved
+    full = world.spec if n == world.spec.n and not world.spec.slices else CubeSpec(max(n, 2), world.spec.turns)
     start = world.encode(as_array(full, stickers))
     if inverse:
         start = world.sorted(world.on_inverse[start])
+    turned = world.spec.slices and len(world.goals) == 1
+    starts = world.sorted(world.on_positions[:, start]) if turned else start[None]
     beam = _Beam(world, policy, settings, sides)
-    moves, end = beam.run(start)
+    root, moves, end = beam.run(np.ascontiguousarray(starts))
     turns = None if end is None else _turns(world, moves, beam.ends.solve(end))
+    if turns is not None and turned:  # turn a of the cube that was turned by g is turn g⁻¹·a of the cube itself
+        back = np.argsort(world.turn_images[root])
+        turns = [int(back[a]) for a in turns]
     if turns is not None and inverse:
         turns = [int(world.undo[a]) for a in turns[::-1]]
     if turns is not None and not bool(is_solved(full, apply_moves(full, stickers, turns))):

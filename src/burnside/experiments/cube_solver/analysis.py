@@ -21,15 +21,15 @@ __all__ = ["NEEDED", "needed", "rates", "table"]
 NEEDED = 0.9
 _COLUMNS: dict[str, Any] = dict.fromkeys(
     [
-        "kind", "arm", "weights", "states", "rate", "effort", "seeds", "cubes", "solved", "solved_low", "solved_high",
-        "length", "length_low", "length_high", "loss",
+        "kind", "n", "arm", "weights", "states", "rate", "effort", "width", "seeds", "cubes",
+        "solved", "solved_low", "solved_high", "length", "length_low", "length_high", "loss",
         "needed", "censored", "ratio", "ratio_low", "ratio_high", "ratio_bound",
     ]
 )  # fmt: skip
 
 
 def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
-    """One row per kind, arm, weights, states, rate and effort; then one per arm of the kind ``needed``.
+    """One row per kind, cube, arm, weights, states, rate, effort or width; then one per arm of the kind ``needed``.
 
     ``solved`` is the share of random cubes, with an interval whose unit is the seed; ``cubes`` is how many every seed
     tried; ``length`` is the mean over those that were solved, which differ between rows, with Student's interval over
@@ -42,21 +42,24 @@ def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
 
 
 def rates(results: Results) -> list[dict[str, Any]]:
-    """The rows of the kinds ``rate``, ``budget``, ``size`` and ``shipped``."""
+    """The rows of the kinds ``rate``, ``budget``, ``size``, ``shipped`` and ``slices``."""
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for row in results.rows:
-        effort = int(row["effort"]) if row["kind"] == "shipped" else None
-        key = (row["kind"], row["arm"], int(row["weights"]), int(row["states"]), float(row["rate"]), effort)
-        groups.setdefault(key, []).append(row)
-    order = {kind: k for k, kind in enumerate(("rate", "budget", "size", "shipped"))}
+        kind = row["kind"]
+        n = int(row["n"]) if kind == "slices" else 3
+        effort = int(row["effort"]) if kind == "shipped" else None
+        width = int(row["width"]) if kind in ("slices", "budget", "size", "rate") else None
+        learnt = (int(row["weights"]), int(row["states"]), float(row["rate"]))
+        groups.setdefault((kind, n, row["arm"], *learnt, effort, width), []).append(row)
+    order = {kind: k for k, kind in enumerate(("rate", "budget", "size", "shipped", "slices"))}
     arms = {arm: k for k, arm in enumerate(ARMS)}
     out = []
-    for key in sorted(groups, key=lambda key: (order[key[0]], arms[key[1]], *(x or 0 for x in key[2:]))):
+    for key in sorted(groups, key=lambda key: (order[key[0]], key[1], arms[key[2]], *(x or 0 for x in key[3:]))):
         rows = groups[key]
         found = rate_over_seeds({int(r["seed"]): (int(r["solved"]), int(r["tried"])) for r in rows})
         lengths = {int(r["seed"]): r["length"] for r in rows if r["length"] is not None}
         length = mean_interval(lengths) if lengths else None
-        named = dict(zip(("kind", "arm", "weights", "states", "rate", "effort"), key, strict=True))
+        named = dict(zip(("kind", "n", "arm", "weights", "states", "rate", "effort", "width"), key, strict=True))
         out.append(
             _COLUMNS
             | named

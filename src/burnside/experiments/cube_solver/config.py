@@ -7,7 +7,19 @@ from dataclasses import dataclass, field
 
 from burnside.agents.cube_walks.config import WalkConfig
 
-__all__ = ["ARMS", "PRESETS", "PUBLISHED", "RATES", "SHIPPED", "TUNED", "Plan", "Published", "agent"]
+__all__ = [
+    "ARMS",
+    "PRESETS",
+    "PUBLISHED",
+    "RATES",
+    "SHIPPED",
+    "SLICES",
+    "TUNED",
+    "Plan",
+    "Published",
+    "Slices",
+    "agent",
+]
 
 #: The arms by name: what is done with the symmetry, and whether both sides of the walk are learned.
 ARMS: dict[str, tuple[str, int]] = {
@@ -27,8 +39,29 @@ RATES = (2e-3, 6e-3, 1.8e-2)
 TUNED: Mapping[str, float] = dict.fromkeys(ARMS, 2e-3) | {"position": 6e-3}
 #: The arm of the shipped policy.
 SHIPPED = "equivariant-96"
+#: The arm of cubes whose inner layers turn: equal centres leave s⁻¹ without a meaning, so there is one side.
+SLICES = "equivariant-48"
 #: Seeds of the runs that chose the rates; the others never use them.
 RATE_SEEDS = 100
+
+
+@dataclass(frozen=True)
+class Slices:
+    """A cube whose inner layers turn too, which is really harder than the 3-cube.
+
+    Attributes:
+        n: layers along an edge.
+        agent: the recipe.
+        seeds: how many, from 0 on.
+        tries: width of the beam, and number of random cubes it is tried on; the first of them all.
+        depth: layers the beam may use.
+    """
+
+    n: int
+    agent: WalkConfig
+    seeds: int
+    tries: tuple[tuple[int, int], ...]
+    depth: int = 100
 
 
 @dataclass(frozen=True)
@@ -52,6 +85,7 @@ class Plan:
         shipped: preset of :class:`~burnside.agents.cube_walks.WalkConfig` that the recipe of the shipped policy is.
         shipped_seeds: of runs of that recipe, from 0 on.
         efforts: what these try, as ``burnside solve`` does: effort and number of random cubes, the first of them all.
+        slices: cubes whose inner layers turn.
     """
 
     budgets: Mapping[str, tuple[int, ...]]
@@ -70,6 +104,7 @@ class Plan:
     shipped: str = "shipped"
     shipped_seeds: int = 0
     efforts: tuple[tuple[int, int], ...] = ()
+    slices: tuple[Slices, ...] = ()
 
 
 def agent(
@@ -102,6 +137,7 @@ PRESETS: dict[str, Plan] = {
         shipped="smoke",
         shipped_seeds=1,
         efforts=((0, 2), (1, 1)),
+        slices=(Slices(4, WalkConfig.preset("smoke"), 1, ((8, 2),), 10),),
     ),
     # two minutes of one core: what ``make reproduce`` shows; the study has the figures
     "laptop": Plan(

@@ -16,7 +16,17 @@ from burnside.agents.common.training import Budget
 from burnside.agents.cube_walks.config import WalkConfig
 from burnside.envs.cube import CubeSpec, scramble
 from burnside.errors import UnknownName
-from burnside.experiments.cube_solver.config import ARMS, PRESETS, RATE_SEEDS, RATES, SHIPPED, Plan, agent
+from burnside.experiments.cube_solver.config import (
+    ARMS,
+    PRESETS,
+    RATE_SEEDS,
+    RATES,
+    SHIPPED,
+    SLICES,
+    Plan,
+    Slices,
+    agent,
+)
 from burnside.experiments.loop import run_learners
 from burnside.runs import Cell, Context
 
@@ -59,7 +69,8 @@ class CubeSolver:
             for hidden in sizes
         ]
         recipe = replace(WalkConfig.preset(plan.shipped), sides=ARMS[SHIPPED][1])
-        return cells + [_cell(plan, "shipped", SHIPPED, seed, recipe) for seed in range(plan.shipped_seeds)]
+        cells += [_cell(plan, "shipped", SHIPPED, seed, recipe) for seed in range(plan.shipped_seeds)]
+        return cells + [_slices_cell(plan, each, seed) for each in plan.slices for seed in range(each.seeds)]
 
     def run_cell(self, cell: Cell, context: Context) -> Mapping[str, Any]:
         """Train one network and let it solve cubes."""
@@ -70,7 +81,9 @@ class CubeSolver:
         torch.set_num_threads(1)  # products this small gain nothing from more
         config, (seed,) = cell.config, cell.seeds
         settings = WalkConfig.from_json(dict(config["agent"]))
-        run = WalkRun(settings, _SPEC, Member(seed, ARMS[str(config["arm"])][0]))
+        # With slices walks begin in one orientation, and the search tries a cube in all of them.
+        spec = CubeSpec(int(config["n"]), "slices", "fixed") if config["kind"] == "slices" else _SPEC
+        run = WalkRun(settings, spec, Member(seed, ARMS[str(config["arm"])][0]))
         run_learners(
             context,
             [run],
@@ -81,6 +94,8 @@ class CubeSolver:
         network = run.network()
         if config["kind"] == "shipped":
             return {"rows": _as_shipped(context, seed, run.loss, network, config)}
+        if config["kind"] == "slices":
+            return {"rows": _by_width(context, seed, run.loss, network, config)}
         tried = try_cubes(network, config)
         context.save("cubes", _lengths(seed, tried))
         shown = next((k for k, each in enumerate(tried) if each.solved and each.moves), None)
@@ -120,6 +135,30 @@ def _cell(plan: Plan, kind: str, arm: str, seed: int, settings: WalkConfig) -> C
     )
 
 
+def _slices_cell(plan: Plan, which: Slices, seed: int) -> Cell:
+    settings = which.agent
+    one, two = settings.hidden
+    beams = sum(width * cubes for width, cubes in which.tries) / 1_024
+    return Cell(
+        EXPERIMENT,
+        {
+            "kind": "slices",
+            "arm": SLICES,
+            "n": which.n,
+            "states": settings.states,
+            "rate": settings.learning_rate,
+            "units": one,
+            "turns": plan.turns,
+            "depth": which.depth,
+            "tries": [list(each) for each in which.tries],
+            "agent": settings.to_json(),
+        },
+        (seed,),
+        label=f"{which.n}-cube with slice turns: {settings.states} states, {one} units, seed {seed}",
+        cost=settings.states * (1e5 + one * two + 2 * settings.blocks * two**2) + 4 * _EFFORT * beams,
+    )
+
+
 def _beams(plan: Plan) -> int:
     """Beams of effort 0 that the efforts of a plan amount to."""
     return sum(cubes << effort for effort, cubes in plan.efforts)
@@ -154,9 +193,26 @@ def _as_shipped(
     return rows
 
 
-def cube(turns: int, number: int) -> AnyArray:
+def _by_width(
+    context: Context, seed: int, loss: float, network: CubePolicy, config: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """A row per width of the beam, with the usual table of the last turns."""
+    from burnside.search.policy_beam import PolicyBeamConfig, policy_beam
+
+    spec, turns = CubeSpec(int(config["n"]), "slices"), int(config["turns"])
+    rows, tables = [], []
+    for width, cubes in config["tries"]:
+        how = PolicyBeamConfig(int(width), int(config["depth"]))
+        tried = [policy_beam(network, cube(turns, k, spec), how) for k in range(int(cubes))]
+        rows.append({"width": int(width)} | _row(seed, loss, network, tried))
+        tables.append({"width": np.full(len(tried), width, dtype=np.int32)} | _lengths(seed, tried))
+    context.save("widths", {name: np.concatenate([table[name] for table in tables]) for name in tables[0]})
+    return rows
+
+
+def cube(turns: int, number: int, spec: CubeSpec = _SPEC) -> AnyArray:
     """A random cube that networks are tried on, the same for all of them."""
-    states, _ = scramble(_SPEC, held_out(), turns, number)
+    states, _ = scramble(spec, held_out(), turns, number)
     return states[0]
 
 
