@@ -46,7 +46,9 @@ def test_smoke_and_its_part_of_the_report(tmp_path: Path) -> None:
     shipped = [row for row in rows if row["kind"] == "shipped"]
     assert [(row["effort"], row["cubes"]) for row in shipped] == [(0, 2), (1, 1)]
     assert len(read_results(tmp_path / "runs").table("efforts")["length"]) == 3
-    assert [(row["n"], row["width"], row["cubes"]) for row in rows if row["kind"] == "slices"] == [(4, 8, 2)]
+    slices = [row for row in rows if row["kind"] == "slices"]
+    assert [(row["n"], row["turns"], row["width"], row["cubes"]) for row in slices] == [(4, 2, 8, 2)]
+    assert slices[0]["solved"] == 1  # within the table of the last turns
     assert {row["n"] for row in rows if row["kind"] not in ("slices", "needed")} == {3}
     page = Page("solver")
     cube_solver_part(page, "smoke", tmp_path / "runs", tmp_path / "out")

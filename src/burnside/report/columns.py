@@ -231,17 +231,18 @@ def _cube_solver(rows: Sequence[Row]) -> list[Section]:
         "weights": _count("weights"),
         "training states": _count("states"),
         "beam": _count("width"),
+        "turns of the scramble": _count("turns"),
         "seeds": _count("seeds"),
         "cubes each": _count("cubes"),
         "random cubes solved": _rate("solved"),
-        "turns": lambda row: spaced(row.get("length"), 1),
+        "turns of the solution": lambda row: spaced(row.get("length"), 1),
     }
     return [
         *_section("training states until nine random cubes in ten are solved", needed, _of(rows, "needed")),
         *_section("by training states", rates, _of(rows, "budget")),
         *_section("by weights", rates, _of(rows, "size")),
         *_section("the recipe of the shipped policy, by effort", shipped, _of(rows, "shipped")),
-        *_section("cubes whose inner layers turn, by width of the beam", slices, _of(rows, "slices")),
+        *_section("cubes whose inner layers turn, by width of the beam and scramble", slices, _of(rows, "slices")),
         *_section("choice of the learning rate", rates, _of(rows, "rate")),
     ]
 

@@ -385,16 +385,16 @@ def _cube_solver_slices() -> str:
     if not rows:
         return _PLANNED
     return markdown(
-        ["cube", "weights", "training states", "training seeds", "beam", "cubes each", "solved, %", "mean length"],
+        ["cube", "weights", "training states", "beam", "turns of the scramble", "cubes", "solved, %", "mean length"],
         [
             [
                 f"{r['n']}×{r['n']}×{r['n']}",
                 spaced(r["weights"]),
                 spaced(r["states"]),
-                str(r["seeds"]),
                 spaced(r["width"]),
+                str(r["turns"]),
                 spaced(r["cubes"]),
-                _solved(r),
+                f"{100 * r['solved']:.0f}",
                 _length(r),
             ]
             for r in rows

@@ -21,7 +21,7 @@ __all__ = ["NEEDED", "needed", "rates", "table"]
 NEEDED = 0.9
 _COLUMNS: dict[str, Any] = dict.fromkeys(
     [
-        "kind", "n", "arm", "weights", "states", "rate", "effort", "width", "seeds", "cubes",
+        "kind", "n", "arm", "weights", "states", "rate", "effort", "turns", "width", "seeds", "cubes",
         "solved", "solved_low", "solved_high", "length", "length_low", "length_high", "loss",
         "needed", "censored", "ratio", "ratio_low", "ratio_high", "ratio_bound",
     ]
@@ -29,7 +29,7 @@ _COLUMNS: dict[str, Any] = dict.fromkeys(
 
 
 def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
-    """One row per kind, cube, arm, weights, states, rate, effort or width; then one per arm of the kind ``needed``.
+    """One row per kind, cube, arm, weights, states, rate and effort or search; then one per arm (``needed``).
 
     ``solved`` is the share of random cubes, with an interval whose unit is the seed; ``cubes`` is how many every seed
     tried; ``length`` is the mean over those that were solved, which differ between rows, with Student's interval over
@@ -50,7 +50,7 @@ def rates(results: Results) -> list[dict[str, Any]]:
         effort = int(row["effort"]) if kind == "shipped" else None
         width = int(row["width"]) if kind in ("slices", "budget", "size", "rate") else None
         learnt = (int(row["weights"]), int(row["states"]), float(row["rate"]))
-        groups.setdefault((kind, n, row["arm"], *learnt, effort, width), []).append(row)
+        groups.setdefault((kind, n, row["arm"], *learnt, effort, width, int(row["turns"])), []).append(row)
     order = {kind: k for k, kind in enumerate(("rate", "budget", "size", "shipped", "slices"))}
     arms = {arm: k for k, arm in enumerate(ARMS)}
     out = []
@@ -59,7 +59,9 @@ def rates(results: Results) -> list[dict[str, Any]]:
         found = rate_over_seeds({int(r["seed"]): (int(r["solved"]), int(r["tried"])) for r in rows})
         lengths = {int(r["seed"]): r["length"] for r in rows if r["length"] is not None}
         length = mean_interval(lengths) if lengths else None
-        named = dict(zip(("kind", "n", "arm", "weights", "states", "rate", "effort", "width"), key, strict=True))
+        named = dict(
+            zip(("kind", "n", "arm", "weights", "states", "rate", "effort", "width", "turns"), key, strict=True)
+        )
         out.append(
             _COLUMNS
             | named

@@ -53,14 +53,14 @@ class Slices:
         n: layers along an edge.
         agent: the recipe.
         seeds: how many, from 0 on.
-        tries: width of the beam, and number of random cubes it is tried on; the first of them all.
+        tries: turns of a scramble, width of the beam, and how many cubes it is tried on.
         depth: layers the beam may use.
     """
 
     n: int
     agent: WalkConfig
     seeds: int
-    tries: tuple[tuple[int, int], ...]
+    tries: tuple[tuple[int, int, int], ...]
     depth: int = 100
 
 
@@ -137,7 +137,7 @@ PRESETS: dict[str, Plan] = {
         shipped="smoke",
         shipped_seeds=1,
         efforts=((0, 2), (1, 1)),
-        slices=(Slices(4, WalkConfig.preset("smoke"), 1, ((8, 2),), 10),),
+        slices=(Slices(4, WalkConfig.preset("smoke"), 1, ((2, 8, 2),), 10),),
     ),
     # two minutes of one core: what ``make reproduce`` shows; the study has the figures
     "laptop": Plan(
@@ -171,6 +171,23 @@ PRESETS: dict[str, Plan] = {
         size_seeds=3,
         shipped_seeds=3,
         efforts=((0, 2_000), (2, 100), (4, 40), (6, 15), (8, 5)),
+        # What 45 minutes of one core reach. A pilot (300 CPU seconds each): of four times the states a network of 768
+        # units gains no solved cube, twice the units gain as much loss; walks of 45 turns, about as far as a random
+        # 4-cube is, leave the states near the goal less well known than walks of 30, and those far away as unknown.
+        slices=(
+            Slices(
+                4,
+                WalkConfig(hidden=(1536, 384), walk=32, states=24_000 * 1_024, learning_rate=6e-3),
+                1,
+                (
+                    *((turns, 1_024, 100) for turns in (10, 15, 20, 25, 30)),
+                    (100, 1_024, 50),
+                    *((turns, 16_384, 20) for turns in (15, 20, 25, 30)),
+                    (100, 16_384, 10),
+                ),
+                80,
+            ),
+        ),
     ),
     # a hundred times the budgets of the study, for those who have the cores
     "paper": Plan(dict.fromkeys(ARMS, (100 * _M, 400 * _M)), 10, cubes=1_000, width=1_024),

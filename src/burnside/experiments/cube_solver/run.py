@@ -95,7 +95,7 @@ class CubeSolver:
         if config["kind"] == "shipped":
             return {"rows": _as_shipped(context, seed, run.loss, network, config)}
         if config["kind"] == "slices":
-            return {"rows": _by_width(context, seed, run.loss, network, config)}
+            return {"rows": _by_turns(context, seed, run.loss, network, config)}
         tried = try_cubes(network, config)
         context.save("cubes", _lengths(seed, tried))
         shown = next((k for k, each in enumerate(tried) if each.solved and each.moves), None)
@@ -138,7 +138,7 @@ def _cell(plan: Plan, kind: str, arm: str, seed: int, settings: WalkConfig) -> C
 def _slices_cell(plan: Plan, which: Slices, seed: int) -> Cell:
     settings = which.agent
     one, two = settings.hidden
-    beams = sum(width * cubes for width, cubes in which.tries) / 1_024
+    beams = sum(width * cubes for _, width, cubes in which.tries) / 1_024
     return Cell(
         EXPERIMENT,
         {
@@ -148,7 +148,6 @@ def _slices_cell(plan: Plan, which: Slices, seed: int) -> Cell:
             "states": settings.states,
             "rate": settings.learning_rate,
             "units": one,
-            "turns": plan.turns,
             "depth": which.depth,
             "tries": [list(each) for each in which.tries],
             "agent": settings.to_json(),
@@ -193,20 +192,22 @@ def _as_shipped(
     return rows
 
 
-def _by_width(
+def _by_turns(
     context: Context, seed: int, loss: float, network: CubePolicy, config: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """A row per width of the beam, with the usual table of the last turns."""
+    """A row per length of scrambles and width of the beam, with the usual table of the last turns."""
     from burnside.search.policy_beam import PolicyBeamConfig, policy_beam
 
-    spec, turns = CubeSpec(int(config["n"]), "slices"), int(config["turns"])
+    spec = CubeSpec(int(config["n"]), "slices")
     rows, tables = [], []
-    for width, cubes in config["tries"]:
+    for turns, width, cubes in config["tries"]:
         how = PolicyBeamConfig(int(width), int(config["depth"]))
-        tried = [policy_beam(network, cube(turns, k, spec), how) for k in range(int(cubes))]
-        rows.append({"width": int(width)} | _row(seed, loss, network, tried))
-        tables.append({"width": np.full(len(tried), width, dtype=np.int32)} | _lengths(seed, tried))
-    context.save("widths", {name: np.concatenate([table[name] for table in tables]) for name in tables[0]})
+        tried = [policy_beam(network, cube(int(turns), k, spec), how) for k in range(int(cubes))]
+        which = {"turns": int(turns), "width": int(width)}
+        rows.append(which | _row(seed, loss, network, tried))
+        repeated = {name: np.full(len(tried), value, dtype=np.int32) for name, value in which.items()}
+        tables.append(repeated | _lengths(seed, tried))
+    context.save("slices", {name: np.concatenate([table[name] for table in tables]) for name in tables[0]})
     return rows
 
 
