@@ -81,6 +81,20 @@ def test_a_saving_that_a_control_shares_is_not_by_symmetry():
     assert verdicts(group(baseline=FAST, averaging=FAST))["averaging", ""] == "not decided here"
 
 
+def test_the_feature_alone_is_a_rival_of_every_arm_and_its_absence_is_said():
+    both = {"baseline": SLOW, "averaging": FAST, "averaging_placebo": SLOW}
+    said = verdicts(group(**both, canonical=SLOW, canonical_feature=FAST))
+    assert said["averaging", ""] == "a saving that a control shares (feature): not by symmetry"
+    assert verdicts(group(**both, canonical=SLOW, canonical_feature=SLOW))["averaging", ""] == "a saving by symmetry"
+    alone = verdicts(group(baseline=SLOW, canonical=FAST, canonical_domain=FAST, canonical_placebo=SLOW))
+    assert alone["canonical", ""] == "a saving, without the control 'feature' for this arm"
+
+
+def test_runs_that_are_there_at_the_first_evaluation_are_counted():
+    rows = rows_of(group(baseline=SLOW, averaging=(10, 10, 20, 30)))
+    assert [row["at_first"] for row in rows] == [0, 2]
+
+
 def test_with_a_symmetry_that_the_atlas_refutes_no_saving_is_by_symmetry():
     for env, word in (("InvertedPendulum-v5", "that the check refutes"), ("CartPole-v1", "by symmetry")):
         found = group(env, baseline=SLOW, averaging=FAST, averaging_placebo=SLOW)
