@@ -370,9 +370,9 @@ def savings_table() -> str:
         )
     done = f"{len(rows)} of {len(PRESETS['study'])} tasks have finished."
     first = (
-        f"Runs that are there at their first evaluation may have needed fewer steps than it counts: {'; '.join(early)}. "
-        f"Where they are runs of the arm, its ratio may be larger, upper limits included; where they are the baseline's, "
-        f"smaller."
+        f"Runs that are there at their first evaluation may have needed fewer steps than it counts: "
+        f"{'; '.join(early)}. Where they are runs of the arm, its ratio may be larger, upper limits included; where "
+        f"they are the baseline's, smaller."
     )
     return f"{done}\n\n{markdown(heads, rows)}" + (f"\n\n{first}" if early else "")
 
