@@ -146,3 +146,13 @@ def test_bad_requests() -> None:
         as_batched(3)
     with pytest.raises(BurnsideError, match="Discrete and Box"):
         GymnasiumBatch(lambda: gym.wrappers.TransformAction(gym.make("CartPole-v1"), int, gym.spaces.MultiBinary(2)))
+
+
+def test_an_observation_that_does_not_fit_its_space_is_refused() -> None:
+    class Shrinking(gym.ObservationWrapper):
+        def observation(self, observation: np.ndarray) -> np.ndarray:
+            return observation[:1]
+
+    env = GymnasiumBatch(lambda: Shrinking(gym.make("CartPole-v1")))
+    with pytest.raises(BurnsideError, match=r"an observation of 1 numbers, but its space, .*, has 4"):
+        env.reset_batch(np.array([0]), np.array([0]))

@@ -81,6 +81,20 @@ def test_a_saving_that_a_control_shares_is_not_by_symmetry():
     assert verdicts(group(baseline=FAST, averaging=FAST))["averaging", ""] == "not decided here"
 
 
+def test_the_feature_alone_is_a_rival_of_every_arm_and_its_absence_is_said():
+    both = {"baseline": SLOW, "averaging": FAST, "averaging_placebo": SLOW}
+    said = verdicts(group(**both, canonical=SLOW, canonical_feature=FAST))
+    assert said["averaging", ""] == "a saving that a control shares (feature): not by symmetry"
+    assert verdicts(group(**both, canonical=SLOW, canonical_feature=SLOW))["averaging", ""] == "a saving by symmetry"
+    alone = verdicts(group(baseline=SLOW, canonical=FAST, canonical_domain=FAST, canonical_placebo=SLOW))
+    assert alone["canonical", ""] == "a saving, without the control 'feature' for this arm"
+
+
+def test_runs_that_are_there_at_the_first_evaluation_are_counted():
+    rows = rows_of(group(baseline=SLOW, averaging=(10, 10, 20, 30)))
+    assert [row["at_first"] for row in rows] == [0, 2]
+
+
 def test_with_a_symmetry_that_the_atlas_refutes_no_saving_is_by_symmetry():
     for env, word in (("InvertedPendulum-v5", "that the check refutes"), ("CartPole-v1", "by symmetry")):
         found = group(env, baseline=SLOW, averaging=FAST, averaging_placebo=SLOW)
@@ -219,8 +233,9 @@ def theirs(tmp_path, monkeypatch):
 
 
 def measured(*words):
-    few = ["--steps", "512", "--every", "512", "--episodes", "1", "--seeds", "1", "--workers", "0"]
-    return main(["measure", *words, *few, "--controls", "none"])
+    few = {"--steps": "512", "--every": "512", "--controls": "none"}
+    usual = [word for name, value in few.items() if name not in words for word in (name, value)]
+    return main(["measure", *words, *usual, "--episodes", "1", "--seeds", "1", "--workers", "0"])
 
 
 def test_runs_of_an_older_version_of_their_file_are_not_taken(theirs, tmp_path):
@@ -265,6 +280,17 @@ def test_their_environment_gets_its_parameters_and_every_scene_its_own_copy(thei
         ("make", ("--setting", "gamma=0.9", "--setting", "gamma=0.8"), "--setting gives gamma twice"),
         ("make", ("--setting", "rollout=256"), "cannot be evaluated every 512"),
         ("make", ("--arms", "averaging,averaging"), "twice"),
+        ("make", ("--every", "700", "--steps", "1400"), "give a multiple of 512"),
+        ("make", ("--every", "0"), "--every is 0"),
+        ("make", ("--tune", "1"), "give 2 or more"),
+        ("make", ("--controls", "none,feature"), "says none and some"),
+        ("make", ("--controls", "domain", "--arms", "averaging"), "no arm for the control domain"),
+        ("make", ("--domain", "0", "--arms", "averaging"), "leave it out"),
+        (
+            "make",
+            ("--learner", "sb3:PPO", "--setting", "wheels=4", "--setting", "n_steps=256"),
+            "keyword argument 'wheels'",
+        ),
         ("make", ("--fresh",), "leave out --fresh"),
     ],
 )
@@ -341,6 +367,94 @@ def test_evaluations_closer_than_a_learner_can_stop_are_refused():
         check_evaluations(cells_of(near)[0].config)
     with pytest.raises(UnknownName, match="setting of dqn"):
         check_evaluations(cells_of(Task("x", "", "dqn", 6000, settings={"batches": 3}))[0].config)
+
+
+def test_controls_that_no_arm_has_are_named(theirs, capsys):
+    own = [f"{theirs}:make", "--symmetry", f"{theirs}:right", "--learner", f"{theirs}:learner", "--runs", "r"]
+    more = ["--arms", "baseline,averaging", "--controls", "domain,feature,placebo", "--threshold", "-12", "--json"]
+    assert measured(*own, *more) == 0
+    captured = capsys.readouterr()
+    assert "without the controls domain and feature" in captured.err
+    assert {row["control"] for row in json.loads(captured.out)["rows"]} == {"", "placebo"}
+
+
+def test_runs_that_begin_solved_and_scales_that_mean_nothing_are_noted(theirs, capsys):
+    own = [f"{theirs}:make", "--symmetry", f"{theirs}:right", "--learner", f"{theirs}:learner", "--runs", "r", "--json"]
+    own += ["--arms", "baseline,averaging"]
+    said = []
+    for more in (["--threshold", "-12", "--steps", "3000", "--every", "1000"], []):
+        assert measured(*own, *more) == 0
+        captured = capsys.readouterr()
+        (note,) = json.loads(captured.out)["notes"]
+        assert note in captured.err
+        said.append(note)
+    assert "averaging 1 of 1" in said[0] and "baseline 1 of 1" not in said[0]
+    assert "mean nothing" in said[1]
+
+
+def test_a_score_that_is_no_number_and_a_search_that_fails_are_told(theirs, tmp_path, capsys):
+    file = tmp_path / f"{theirs}.py"
+    more = "class Nothing(Learner):\n    def evaluate(self, episodes): return [float('nan')]\n"
+    file.write_text(file.read_text() + more + "def lost(env, arm, symmetry, seed): return Nothing(symmetry)\n")
+    own = [f"{theirs}:make", "--symmetry", f"{theirs}:right", "--runs", "r", "--arms", "baseline", "--threshold", "-5"]
+    assert measured(*own, "--learner", f"{theirs}:lost") == 1
+    assert "after 512 steps is nan" in capsys.readouterr().err
+    assert measured(*own, "--learner", f"{theirs}:learner", "--tune", "2") == 1
+    assert "argument 'learning_rate'" in capsys.readouterr().err.split("failed: ")[-1]
+
+
+def test_a_search_says_its_budget_and_what_it_chose(theirs, tmp_path, capsys):
+    file = tmp_path / f"{theirs}.py"
+    file.write_text(file.read_text() + "def tuned(env, arm, symmetry, seed, **settings): return Learner(symmetry)\n")
+    own = [f"{theirs}:make", "--symmetry", f"{theirs}:right", "--runs", "r", "--arms", "baseline", "--threshold", "-5"]
+    assert measured(*own, "--learner", f"{theirs}:tuned", "--tune", "2") == 0
+    assert "the same 2 settings on 3 other seeds; chosen: baseline the usual settings" in capsys.readouterr().out
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from burnside.experiments.atlas.config import Task
+from burnside.experiments.atlas.run import Measurement
+from burnside.runs import sweep
+
+few = {"settings": {"hidden": [16, 16]}, "arms": ("baseline", "averaging"), "controls": ("placebo",), "seeds": 2}
+own = {"settings": {"hidden": [16, 16], "begin": 300}, "arms": ("baseline",), "controls": (), "seeds": 2, "block": 2}
+tasks = (
+    Task("CartPole-v1", "", "ppo", 8192, 22.0, 2000.0, every=512, episodes=5, block=2, **few),
+    Task("Pendulum-v1", "", "sac", 1500, -1220.0, 500.0, every=100, episodes=3, **own),
+    Task("tictactoe", "", "dqn", 3000, -1.0, 5.0, every=200, episodes=20, **(own | {"settings": few["settings"]})),
+)
+ran = sweep(Measurement(tasks, "measure"), "measure", Path(sys.argv[1]), workers=0, checkpoint_seconds=0.05)
+sys.exit(0 if ran.ok else 1)
+"""
+
+
+@pytest.mark.slow
+def test_killed_while_its_learners_are_in_checkpoints_it_ends_with_the_same_bits(tmp_path):
+    """The command writes a checkpoint every minute, so the test below only kills runs that have none yet."""
+    command = [sys.executable, "-c", KILLED]
+    subprocess.run([*command, str(tmp_path / "a")], check=True)
+    cells, resumed = tmp_path / "b" / "cells", 0
+
+    def kept():
+        return {str(file) for file in cells.glob("*/checkpoint-*")}
+
+    for _ in range(20):
+        before = kept()
+        run = subprocess.Popen([*command, str(tmp_path / "b")], start_new_session=True)
+        while run.poll() is None and len(kept() - before) < 2:
+            time.sleep(0.02)
+        if run.poll() is not None:
+            break
+        os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+        resumed += bool(kept())
+    subprocess.run([*command, str(tmp_path / "b")], check=True)
+    assert resumed >= 10
+    for cell in (tmp_path / "a" / "cells").iterdir():
+        for name in ("result.json", "table-scores.npz", "log.jsonl"):
+            assert (cell / name).read_bytes() == (cells / cell.name / name).read_bytes(), (cell.name, name)
 
 
 @pytest.mark.slow

@@ -53,6 +53,11 @@ def test_a_row_of_the_atlas_names_its_control() -> None:
     assert section.rows[1][2:4] == ["canonical", "infinite"] and section.rows[1][-1] == "a saving by symmetry"
     (section,) = readable("atlas", [{**row, "arm": "baseline", "control": "", "order": None}, row])
     assert section.rows[0][2:4] == ["baseline", "–"], "it uses no group"
+    few = {**row, "low": None, "high": None, "at_first": 3}
+    spent = {"ratio": None, "bound": "not decided", "within": 1.2, "within_low": 0.9, "within_high": 1.6}
+    (section,) = readable("atlas", [{**few, "bound": "at least"}, {**few, **spent}])
+    assert section.rows[0][4:7] == ["4 of 5, 3 at once", "1 200", "at least 0.61 (no interval)"]
+    assert section.rows[1][6] == "within the budget 1.20 (0.90–1.60)"
 
 
 def test_other_experiments_keep_their_columns_without_curves() -> None:

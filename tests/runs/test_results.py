@@ -168,6 +168,11 @@ def test_damage_is_one_sentence(swept: Path, tmp_path: Path) -> None:
     (small / "manifest.json").write_text("{")
     with pytest.raises(UnreadableFile, match="damaged"):
         read_results(small)
+    manifest = (swept / "manifest.json").read_text()
+    (swept / "manifest.json").write_text("{")
+    with pytest.raises(UnreadableFile, match="delete it, and run the command that made it again"):
+        read_results(swept)
+    (swept / "manifest.json").write_text(manifest)
     next(swept.glob("cells/*/result.json")).write_text("{}")
     with pytest.raises(UnreadableFile, match="run the sweep again, which runs this cell anew"):
         read_results(swept)

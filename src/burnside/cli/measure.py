@@ -14,6 +14,7 @@ from burnside.cli.measure_env import DEEP, check_words, is_deep, measure_env
 from burnside.cli.models import SymmetryOptions
 from burnside.cli.words import Words
 from burnside.errors import BurnsideError, InvalidParameter, UnknownName
+from burnside.experiments.atlas.config import CONTROLS, USUAL
 from burnside.experiments.mistakes.run import RunArchive, model_settings
 from burnside.learning import Comparison, compare
 from burnside.learning.learners import practical
@@ -44,9 +45,9 @@ class Measure(SymmetryOptions):
     learner: str = "ubev"
     """Tables: ubev, ucbvi, ucfh, ucfh-literal (published constants, the episodes of a phase in bulk). Environments:
     ppo, dqn, sac, sb3:PPO, sb3:SAC, sb3:DQN, or module:function(env, arm, symmetry, seed)."""
-    arms: str = "baseline,canonical,augment,averaging"
+    arms: str = ",".join(USUAL)
     """Environments: what is done with the symmetry; also augment-random, equivariant, mirror-loss, relaxed."""
-    controls: str = "domain,feature,placebo"
+    controls: str = ",".join(CONTROLS)
     """Environments: controls, or none."""
     domain: str | None = None
     """Environments: what decides which image the arm canonical shows, a number of the observation or its name;
@@ -62,7 +63,7 @@ class Measure(SymmetryOptions):
     setting: Words = ()
     """Environments: settings of the learner, as name=value."""
     tune: int = 0
-    """Environments: tune baseline, arms and controls equally, by trying this many settings of each."""
+    """Environments: tune baseline, arms and controls equally, by trying this many settings of each, 2 or more."""
     engine: EngineName = "local"
     """Environments: processes of this machine, a Ray cluster, or Slurm."""
     option: Words = ()
@@ -84,7 +85,7 @@ class Measure(SymmetryOptions):
     max_episodes: int | None = None
     """Budget of a run; a run that spends it is marked as capped."""
     workers: int = 2
-    """Threads."""
+    """Tables: threads. Environments: processes."""
     runs: Path = Path("runs/measure")
     """Folder that keeps finished runs; the same command resumes where it stopped."""
     fresh: bool = False

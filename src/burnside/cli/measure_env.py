@@ -42,7 +42,13 @@ def measure_env(options: Measure) -> int:
     task, reference, checked = _task(options)
     folder = options.runs / _folder_name(task, options.domain)
     if options.tune:
-        task = _tuned(options, task, folder)
+        from burnside.experiments.atlas.tuning import tuning_tasks
+
+        place = folder / "tuning"
+        searched = _sweep(options, Measurement(tuning_tasks(task, options.tune), "measure"), place)
+        if not searched.ok:
+            return _unfinished(searched, place)
+        task = _tuned(task, place)
     outcome = _sweep(options, Measurement((task,), "measure"), folder)
     if not outcome.ok:
         return _unfinished(outcome, folder)
@@ -56,12 +62,8 @@ def measure_env(options: Measure) -> int:
         found["report"] = None
         found["note"] = str(error)
         print_problem("note", f"there is no page: {error}")
-    if not group.improved:
-        print_problem(
-            "note",
-            "the baseline never did better than at its first evaluation, so thresholds on its scale mean nothing: give "
-            "--threshold, or more --steps",
-        )
+    for note in found["notes"]:
+        print_problem("note", note)
     if options.json:
         print_json(found)
     else:
@@ -109,7 +111,12 @@ def _task(options: Measure) -> tuple[Task, dict[str, float], dict[str, Any] | No
     own = theirs(f"--setting of {learner}", steps_at_a_time, learner, settings)
     grain = max(own, _GRAIN.get(learner, 500))
     usual = known.every if known and known.learner == learner else max(grain, steps // 60 // grain * grain)
-    every = options.every if options.every is not None else max(usual, own)
+    if options.every is not None and options.every > own and options.every % own:
+        raise InvalidParameter(
+            f"{learner} makes {own} steps at a time, so evaluations every {options.every} would come after more "
+            f"steps than they say: give a multiple of {own}"
+        )
+    every = options.every if options.every is not None else max(1, -(-usual // own)) * own
     # what is known of an environment's scores is known of it as it is usually made
     usually = not make or (known is not None and make == dict(known.make))
     low, best = _scale(options, known if usually else None, env if usually else None, reference["random"])
@@ -133,7 +140,7 @@ def _task(options: Measure) -> tuple[Task, dict[str, float], dict[str, Any] | No
     )
     for cell in cells_of(task)[:1]:
         check_evaluations(cell.config)
-    task = _suitable(_possible(task, env, declared), options)
+    task = _used(_suitable(_possible(task, env, declared, options), options), options)
     return task, reference, _checked(options, maker, declared) if len(conditions(task)) > 1 else None
 
 
@@ -208,16 +215,33 @@ def _scale(options: Measure, known: Task | None, env: Any, random: float) -> tup
     return (random, float(aim)) if aim is not None and aim > random else (None, None)
 
 
-def _possible(task: Task, env: Any, declared: Any) -> Task:
+def _possible(task: Task, env: Any, declared: Any, options: Measure) -> Task:
     """Without the controls that this symmetry cannot have."""
     from burnside.canonical.arms import on_rows
     from burnside.envs.gymnasium_batch import as_batched
 
     flat = on_rows(as_batched(lambda: env), declared)
     controls = task.controls
-    if "domain" in controls and flat.other_domain() is None:
+    if "domain" in controls and "canonical" in task.arms and flat.other_domain() is None:
+        why = f"no other domain of {getattr(declared, 'name', 'the symmetry')} was found"
+        if options.controls != ",".join(CONTROLS):
+            raise InvalidParameter(f"{why}: leave out the control domain")
+        print_problem("note", f"without the control domain: {why}")
         controls = tuple(c for c in controls if c != "domain")
     return replace(task, controls=controls)
+
+
+def _used(task: Task, options: Measure) -> Task:
+    """The task with the controls that belong to one of its arms; others are named, or refused if asked for."""
+    idle = [name for name in task.controls if not set(CONTROLS[name]) & set(task.arms)]
+    if idle and len(conditions(task)) > 1:
+        many = len(idle) > 1
+        words = f"{'controls' if many else 'control'} {' and '.join(idle)}, which {'go' if many else 'goes'} with "
+        words += "the arm " + " or ".join(CONTROLS[idle[-1]])
+        if options.controls != ",".join(CONTROLS):
+            raise InvalidParameter(f"--arms names no arm for the {words}: name one, or leave that control out")
+        print_problem("note", f"without the {words}")
+    return replace(task, controls=tuple(name for name in task.controls if name not in idle))
 
 
 def _sweep(options: Measure, job: Measurement, folder: Path) -> SweepOutcome:
@@ -235,15 +259,11 @@ def _sweep(options: Measure, job: Measurement, folder: Path) -> SweepOutcome:
     )
 
 
-def _tuned(options: Measure, task: Task, folder: Path) -> Task:
+def _tuned(task: Task, place: Path) -> Task:
     """The task with settings that the same search found for every condition."""
     from burnside.experiments.atlas.analysis import groups
-    from burnside.experiments.atlas.tuning import chosen, tuning_tasks
+    from burnside.experiments.atlas.tuning import chosen
 
-    place = folder / "tuning"
-    outcome = _sweep(options, Measurement(tuning_tasks(task, options.tune), "measure"), place)
-    if not outcome.ok:
-        raise InvalidParameter(f"the search for settings did not finish ({place}): run the same command again")
     best = chosen(task, groups(place))
     return replace(task, tuned={f"{arm}/{control}": own for (arm, control), own in best.items()})
 
@@ -269,6 +289,7 @@ def _summary(
     options: Measure,
 ) -> dict[str, Any]:
     from burnside.experiments.atlas.analysis import rows_of
+    from burnside.experiments.atlas.tuning import SEEDS
 
     rows = rows_of(group, refuted=checked is not None and checked["check"] == "refuted")
     order = next((row["order"] for row in rows if row["arm"] != "baseline"), None)
@@ -279,7 +300,8 @@ def _summary(
         "learner": task.learner,
         "settings": dict(task.settings),
         "tuning": "none: all at the learner's usual settings" if not task.tuned else {
-            "candidates": options.tune, "settings": {key: dict(own) for key, own in task.tuned.items()}},
+            "candidates": options.tune, "seeds": SEEDS,
+            "settings": {key: dict(own) for key, own in task.tuned.items()}},
         "steps": task.steps,
         "every": task.every,
         "episodes": task.episodes,
@@ -294,8 +316,35 @@ def _summary(
         "rows": rows,
         "over_thresholds": {"/".join(k for k in key if k): group.over_thresholds(key) for key in others},
         "overall": overall,
+        "notes": _notes(group, rows, reference),
         "runs": str(folder),
     }  # fmt: skip
+
+
+def _notes(group: Group, rows: Iterable[dict[str, Any]], reference: dict[str, float]) -> list[str]:
+    """What a reader of the ratios must know, beside them."""
+    notes = []
+    if not group.improved:
+        notes.append(
+            "the baseline never did better than at its first evaluation, so thresholds on its scale, and ratios at "
+            "them, mean nothing: give --threshold, or more --steps"
+        )
+    elif reference["zero"] >= group.threshold(FRACTIONS[0]):
+        notes.append(
+            f"the action zero reaches {reference['zero']:.4g}, above the threshold of {FRACTIONS[0]:.0%}: give a "
+            f"higher --threshold, to measure more than doing nothing"
+        )
+    early = [
+        f"{' '.join(part for part in (row['arm'], row['control']) if part)} {row['at_first']} of {row['seeds']}"
+        for row in rows
+        if row["at_first"]
+    ]
+    if early:
+        notes.append(
+            f"some runs are there at the first evaluation ({', '.join(early)}) and may have needed fewer steps than it "
+            f"counts: of an arm, the ratio may then be larger; of the baseline, smaller"
+        )
+    return notes
 
 
 def _finite(found: Any) -> dict[str, Any]:
@@ -310,7 +359,7 @@ def _finite(found: Any) -> dict[str, Any]:
 def _page(group: Group, folder: Path, found: dict[str, Any]) -> Path:
     from burnside.report.savings import measure_page
 
-    words = found["tuning"] if isinstance(found["tuning"], str) else "all tuned by the same search"
+    words = _tuning(found["tuning"])
     lead = (
         f"burnside measure {found['env']} --learner {found['learner']}. Tuning: {words}. Random actions reach "
         f"{found['reference']['random']:.4g}, the action zero {found['reference']['zero']:.4g}."
@@ -320,6 +369,20 @@ def _page(group: Group, folder: Path, found: dict[str, Any]) -> Path:
         lead += f" The symmetry: {_words(checked)}"
         lead += f": {checked['why']}." if checked["check"] == "refuted" else "."
     return measure_page([group], folder, lead, refuted=checked is not None and checked["check"] == "refuted")
+
+
+def _tuning(said: str | dict[str, Any]) -> str:
+    """What was tuned, with which budget, and what was chosen."""
+    if isinstance(said, str):
+        return said
+    own = []
+    for key, settings in said["settings"].items():
+        words = ", ".join(f"{name}={value}" for name, value in settings.items()) or "the usual settings"
+        own.append(f"{key.strip('/').replace('/', ' ')} {words}")
+    return (
+        f"baseline, arms and controls each tried the same {said['candidates']} settings on {said['seeds']} other "
+        f"seeds; chosen: {'; '.join(own)}"
+    )
 
 
 def _words(checked: dict[str, Any]) -> str:
@@ -352,8 +415,7 @@ def _show(found: dict[str, Any], group: Group) -> None:
     for row in savings_rows(found["rows"]):
         shown.add_row(*("–" if cell is None else str(cell) for cell in row))
     console.print(shown)
-    tuning = found["tuning"] if isinstance(found["tuning"], str) else "all arms and controls by the same search"
-    console.print(f"tuning: {tuning}", soft_wrap=True)
+    console.print(f"tuning: {_tuning(found['tuning'])}", soft_wrap=True)
     if found["order"] and found["symmetry"]["check"] != "refuted":
         console.print(f"orbit counting predicts {found['order']}: almost every pair has that many images")
     if found["report"]:
@@ -369,7 +431,17 @@ def check_words(options: Measure) -> None:
                 raise UnknownName(kind, word, [name for name in known if name])
             if words.count(word) > 1:
                 raise InvalidParameter(f"--{kind}s names {word!r} twice: give it once")
+    if "none" in options.controls.split(",") and options.controls != "none":
+        raise InvalidParameter(f"--controls {options.controls} says none and some: leave out one of them")
+    if options.domain is not None and "canonical" not in options.arms.split(","):
+        raise InvalidParameter(
+            "--domain is what decides in the arm canonical, which --arms does not name: leave it out"
+        )
     if options.seeds < 1:
         raise InvalidParameter(f"seeds is {options.seeds}: give at least 1")
+    if options.every is not None and options.every < 1:
+        raise InvalidParameter(f"--every is {options.every}: give at least 1")
+    if options.tune == 1:
+        raise InvalidParameter("--tune 1 would try only the settings that are given: give 2 or more, or leave it out")
     if options.tune < 0 or options.episodes < 1 or (options.steps is not None and options.steps < 1):
         raise InvalidParameter("--tune must be 0 or more, --episodes and --steps at least 1")

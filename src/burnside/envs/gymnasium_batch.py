@@ -93,7 +93,13 @@ class GymnasiumBatch:
         return GymnasiumBatch(lambda: wrapper(make()), f"{what} of {self.name}", threads=self._threads)
 
     def _flat(self, x: Any) -> AnyArray:
-        return np.asarray(gym.spaces.flatten(self._seen, x), dtype=np.float32)
+        found = np.asarray(gym.spaces.flatten(self._seen, x), dtype=np.float32)
+        if found.shape != (self.obs_dim,):  # a single number would silently fill a whole row
+            raise InvalidParameter(
+                f"{self.name} shows an observation of {found.size} numbers, but its space, {self._seen}, "
+                f"has {self.obs_dim}"
+            )
+        return found
 
     @property
     def example(self) -> Any:

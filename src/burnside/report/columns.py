@@ -327,14 +327,20 @@ def _order(row: Row) -> str:
 
 
 def _atlas(rows: Sequence[Row]) -> list[Section]:
+    from burnside.report.savings import ratio_text  # which imports what the measurement does
+
+    def reached(row: Row) -> str:
+        early = row.get("at_first")
+        return _solved(row) + (f", {early} at once" if early else "")
+
     columns: dict[str, Cell] = {
         "environment": _text("env", "variant"),
         "learner": _text("learner"),
         "arm": lambda row: f"{row['arm']} (control: {row['control']})" if row["control"] else str(row["arm"]),
         "group order": _order,
-        "reached": _solved,
+        "reached (at once: first evaluation)": reached,
         "steps, median": _count("steps"),
-        "baseline takes × as many": _times("ratio", "low", "high", "bound"),
+        "baseline takes × as many": lambda row: ratio_text(dict(row)),
         "verdict": _text("verdict"),
     }
     return _section("steps to a sustained threshold, with and without the symmetry", columns, rows)

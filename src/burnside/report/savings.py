@@ -343,7 +343,7 @@ def savings_table() -> str:
     ]  # fmt: skip
     wanted = [*((arm, "") for arm in shown), ("canonical", "domain"), ("canonical", "feature")]
     wanted += [("canonical", "placebo"), ("averaging", "placebo")]
-    rows = []
+    rows, early = [], []
     for task in PRESETS["study"]:
         mine = {key: found.get((task.env, task.variant, *key)) for key in conditions(task)}
         if any(row is None or row["seeds"] < task.seeds for row in mine.values()):
@@ -351,18 +351,30 @@ def savings_table() -> str:
         # of infinite groups every transition gets one image, see the config
         one_image = {("augment", ""): ("augment-random", "")}
         cells = [mine.get(key) or mine.get(one_image.get(key, key)) for key in wanted]
+        name = f"`{task.env}`{', ' + task.variant if task.variant else ''}"
+        there = [
+            f"{_label(row['arm'], row['control'])} {row['at_first']} of {row['seeds']}"
+            for row in mine.values()
+            if row is not None and row["at_first"]
+        ]
+        early += [f"{name}: {', '.join(there)}"] if there else []
         # a network is averaged over a part of an infinite group only: the form knows the whole one
         named = [row for row in mine.values() if row is not None and row["arm"] == "canonical"]
         orders = {row["order"] for row in named or mine.values() if row is not None and row["arm"] != "baseline"}
         rows.append(
             [
-                f"`{task.env}`{', ' + task.variant if task.variant else ''}, {task.learner}",
+                f"{name}, {task.learner}",
                 "∞" if None in orders else str(max(orders)),
                 *("–" if row is None else ratio_text(row) for row in cells),
             ]
         )
     done = f"{len(rows)} of {len(PRESETS['study'])} tasks have finished."
-    return f"{done}\n\n{markdown(heads, rows)}"
+    first = (
+        f"Runs that are there at their first evaluation may have needed fewer steps than it counts: "
+        f"{'; '.join(early)}. Where they are runs of the arm, its ratio may be larger, upper limits included; where "
+        f"they are the baseline's, smaller."
+    )
+    return f"{done}\n\n{markdown(heads, rows)}" + (f"\n\n{first}" if early else "")
 
 
 def verdict_table() -> str:

@@ -238,9 +238,10 @@ def _manifest(top: Path) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         if isinstance(error, UnreadableFile) and not isinstance(error, DamagedFile):
             raise
-        raise DamagedFile(
-            f"the manifest {path} is damaged or of another version: make it again with 'burnside table … --compact'"
-        ) from None
+        again = "make it again with 'burnside table … --compact'"
+        if (top / "cells").is_dir():  # of a sweep, which writes a new one
+            again = "delete it, and run the command that made it again; no finished cell is lost"
+        raise DamagedFile(f"the manifest {path} is damaged or of another version: {again}") from None
     return content
 
 

@@ -109,7 +109,8 @@ def restricted_ratio(slow: Times, fast: Times, level: float = 0.95) -> Ratio:
     """How many times as long ``slow`` takes as ``fast`` *within the budget*: a run ends when it arrives or is cut off.
 
     That is another question than :func:`times_ratio` asks, and it has an answer where runs of both sides are cut off.
-    The more runs are, the closer to 1 it is. Both sides need the same budget.
+    The more runs are, the closer to 1 it usually is: always if one side is ahead at every time, not if the curves of
+    arrivals cross. Both sides need the same budget.
 
     >>> some = Times((0, 1, 2), (400, 500, 900), (True, True, False))
     >>> restricted_ratio(some, Times((0, 1, 2), (100, 200, 900), (True, True, False))).text()

@@ -58,6 +58,12 @@ class Scores:
             found[seed] = reach
         return Times.of(found)
 
+    def at_first(self, threshold: float) -> int:
+        """Runs that are there at their first evaluation: they may have needed fewer steps than it counts."""
+        times = self.times(threshold)
+        first = np.array([self.curves[seed][0][0] for seed in times.seeds])
+        return int((times.solved & (times.times <= first)).sum())
+
 
 @dataclass(frozen=True)
 class Group:
@@ -209,7 +215,8 @@ def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
 
     ``ratio`` is the effective group size: steps of the baseline over steps of this row until the main threshold is
     sustained (geometric means over seeds, Welch's t on logarithms; a bound where runs are censored). ``within`` is the
-    ratio of the steps they spend within the budget, which is known where runs of both are censored, and closer to 1.
+    ratio of the steps they spend within the budget, which is known where runs of both are censored, and usually closer
+    to 1. ``at_first`` counts runs that are there at the first evaluation, and may have needed fewer steps.
     ``order`` is that of the group as the learner sees it; empty if it is infinite.
     """
     return [row for group in groups(folder, allow_missing) for row in rows_of(group)]
@@ -235,6 +242,7 @@ def rows_of(group: Group, refuted: bool | None = None) -> list[dict[str, Any]]:
             "control": control,
             "seeds": len(times.seeds),
             "solved": float(times.solved.mean()),
+            "at_first": scores.at_first(group.threshold(MAIN)),
             "steps": middle,
             **(_ratio(ratio) if ratio is not None else dict.fromkeys(("ratio", "low", "high"), None) | {"bound": ""}),
             **_within(group.within((arm, control)) if ratio is not None else None),
@@ -263,10 +271,10 @@ def saving_of(ratio: Ratio) -> bool:
 def verdicts(group: Group, refuted: bool | None = None) -> dict[tuple[str, str], str]:
     """What may be said of every arm: a saving by symmetry, one that a control shares, a loss, or not decided.
 
-    *By symmetry* is said if the arm saves for certain and is faster, for certain, than the feature alone and than the
-    placebo. A control shares a saving if it saves for certain and the arm is not certainly faster than it. Another
-    domain that saves too speaks for the symmetry; if it does not, the saving is one of the domain. With a symmetry that
-    the check refutes no saving is one by symmetry.
+    *By symmetry* is said if the arm saves for certain and is faster, for certain, than the feature alone (whatever the
+    arm, where it was measured) and than the placebo. A control shares a saving if it saves for certain and the arm is
+    not certainly faster than it. Another domain that saves too speaks for the symmetry; if it does not, the saving is
+    one of the domain. With a symmetry that the check refutes no saving is one by symmetry.
 
     Args:
         group: the measurement.
@@ -283,18 +291,21 @@ def _verdict(group: Group, arm: str) -> str:
     ratio = group.ratio((arm, ""))
     if not saving_of(ratio):
         return "a loss" if ratio.high is not None and ratio.high < 1.0 else "not decided here"
-    controls = [name for name, arms in CONTROLS.items() if arm in arms]
-    there = [name for name in controls if (arm, name) in group.conditions]
-    if "domain" in there and not saving_of(group.ratio((arm, "domain"))):
+    if (arm, "domain") in group.conditions and not saving_of(group.ratio((arm, "domain"))):
         return "a saving of this domain: another domain of the same symmetry does not save"
-    rivals = [name for name in there if name != "domain" and not saving_of(group.ratio((arm, ""), against=(arm, name)))]
-    shared = [name for name in rivals if saving_of(group.ratio((arm, name)))]
+    # the feature is run once, beside the form whose domain it is, and is a rival of every arm
+    beside = {"feature": ("canonical", "feature"), "placebo": (arm, "placebo")}
+    there = {name: key for name, key in beside.items() if key in group.conditions}
+    rivals = [name for name, key in there.items() if not saving_of(group.ratio((arm, ""), against=key))]
+    shared = [name for name in rivals if saving_of(group.ratio(there[name]))]
     if shared:
         return f"a saving that a control shares ({', '.join(shared)}): not by symmetry"
     if rivals:
         return f"a saving; whether a control shares it is not decided ({', '.join(rivals)})"
-    if "placebo" not in there:
-        return "a saving, without the control 'placebo' for this arm"
+    wanted = ("feature", "placebo") if arm in CONTROLS["feature"] else ("placebo",)
+    lacking = [repr(name) for name in wanted if name not in there]
+    if lacking:
+        return f"a saving, without the control {' and '.join(lacking)} for this arm"
     return BY_SYMMETRY
 
 

@@ -6,6 +6,7 @@ when its highest threshold has been sustained, since later episodes cannot chang
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -116,13 +117,22 @@ def run_cell(cell: Cell, context: Context) -> dict[str, Any]:
     def advance(learner: Measured) -> None:
         learner.advance_to(next_stop(learner))
 
+    def scored(learner: Measured) -> float:
+        found = learner.score(episodes)
+        if not math.isfinite(found):
+            raise InvalidParameter(
+                f"the score of seed {number[id(learner)]} after {learner.made} steps is {found}: rewards of "
+                f"{config['env']} or the numbers of the learner are not finite"
+            )
+        return found
+
     def look(learner: Measured) -> None:
         if learner.made < next_stop(learner):
             return
         when, scores = notes["curves"][number[id(learner)]]
         while len(when) * every < min(learner.made, steps) // every * every or not when:
             when.append(min(steps, (len(when) + 1) * every))
-            scores.append(learner.score(episodes) if len(when) * every + every > learner.made else scores[-1])
+            scores.append(scored(learner) if len(when) * every + every > learner.made else scores[-1])
         seed = int(number[id(learner)])
         context.log(
             {"seed": seed, "step": learner.made, "charts/score": scores[-1], "charts/updates": learner.updates_made}

@@ -14,6 +14,7 @@ import numpy as np
 
 from burnside._random import Stream, hash_u64, held_out
 from burnside._types import AnyArray
+from burnside.canonical.guard import theirs
 from burnside.canonical.wrappers import CanonicalEnv
 from burnside.errors import InvalidParameter
 from burnside.symmetry.flat import FlatSymmetry
@@ -92,7 +93,8 @@ class SB3Learner:
         if arm != "baseline":
             assert self._flat is not None
             symmetry = self._flat.as_declared() if self._flat.count else where.symmetry
-        self.model = make_sb3(algorithm, wrapped, arm, symmetry, seed=seed, device="cpu", **options)
+        what = f"{algorithm} of Stable-Baselines3"  # settings are the user's words
+        self.model = theirs(what, make_sb3, algorithm, wrapped, arm, symmetry, seed=seed, device="cpu", **options)
         self._test = self._wrapped()
 
     def _wrapped(self) -> Any:
