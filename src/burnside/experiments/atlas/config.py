@@ -26,7 +26,7 @@ ARMS = (
 CONTROLS: Mapping[str, tuple[str, ...]] = {
     "domain": ("canonical",),  # another fundamental domain
     "feature": ("canonical",),  # the indicator of the domain, or the frame's coordinates, without the symmetry
-    "placebo": ("canonical", "averaging", "augment"),  # a symmetry of the same shape that does not hold
+    "placebo": tuple(arm for arm in ARMS if arm != "baseline"),  # a symmetry of the same shape that does not hold
 }
 USUAL = ("baseline", "canonical", "augment", "averaging")
 
