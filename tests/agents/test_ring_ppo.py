@@ -65,6 +65,28 @@ def test_the_input_of_the_network_is_what_was_asked_for() -> None:
     assert len(np.unique(placed.values(who, obs))) == 4
 
 
+def test_the_place_as_seen_from_the_goal_does_not_move_with_the_board() -> None:
+    torch = pytest.importorskip("torch")
+    from burnside.agents.ppo.torch_networks import TorchActorCritic
+    from burnside.envs.ring.core import RingSpec
+
+    spec, rng = RingSpec(5, d=3), np.random.default_rng(0)
+    net = TorchActorCritic(RingPPOConfig.preset("ring3d", place="relative"), spec, [0])
+    assert net.params["one.weight"].shape[-2:].count(128 + 2 * 125) == 1
+    grid = rng.choice([-1.0, 0.0], size=(5, 5, 5)).astype(np.float32)
+    grid[1, 4, 2] = 20.0
+    place, seen = np.array([3, 0, 2]), []
+    for shift in ((0, 0, 0), (1, 2, 3), (4, 4, 0)):
+        board = np.roll(grid, shift, axis=(0, 1, 2)).ravel()
+        obs = np.concatenate([board, (place + shift) % 5 / 5]).astype(np.float32)
+        seen.append(np.rint(5 * net.net.places(torch.from_numpy(obs[None]))[0].numpy()).astype(int).tolist())
+    assert [each[3:] for each in seen] == [[2, 1, 0]] * 3  # (3, 0, 2) − (1, 4, 2)
+    assert [each[:3] for each in seen] == [[3, 0, 2], [4, 2, 0], [2, 4, 2]]
+    assert np.isfinite(net.values(np.array([0]), obs[None, None])).all()
+    with pytest.raises(BurnsideError, match="networks with an encoder"):
+        TorchActorCritic(RingPPOConfig.preset("ring1d", place="relative"), RingSpec(5), [0])
+
+
 def test_unknown_preset() -> None:
     with pytest.raises(UnknownName, match="RingPPOConfig preset"):
         RingPPOConfig.preset("ring2d")

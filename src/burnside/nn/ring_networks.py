@@ -76,7 +76,7 @@ class RingNetwork(torch.nn.Module):
         """A network for every seed; ``outputs`` names the layers at the end and gives their widths.
 
         ``item_scale`` multiplies the items of the board, and ``place`` says whether an encoder's network sees the
-        place ``divided`` by N or ``onehot``.
+        place ``divided`` by N, ``onehot``, or ``relative``: one-hot, and as seen from the goal.
         """
         super().__init__()
         if encoder != "onehot" and spec.d != 3:
@@ -87,7 +87,12 @@ class RingNetwork(torch.nn.Module):
         self.spec, self.context, self.names = spec, spec.n_cells, tuple(outputs)
         self.encoder = None if encoder == "onehot" else GridEncoder(spec.n, encoder, init)
         self.features = spec.n_cells if self.encoder is None else FEATURES
-        self.item_scale, self.one_hot = item_scale, self.encoder is None or place == "onehot"
+        self.item_scale, self.one_hot = item_scale, self.encoder is None or place != "divided"
+        self.relative = place == "relative"
+        if self.relative and self.encoder is None:
+            raise InvalidParameter(
+                "the place as seen from the goal is for networks with an encoder: 'pool' or 'flatten'"
+            )
         if equivariant:
             ring = translations(spec)
             first, second = (copies(ring, -(-width // spec.n_cells)) for width in hidden)
@@ -96,7 +101,7 @@ class RingNetwork(torch.nn.Module):
             for name, width in outputs.items():
                 self.add_module(name, OrbitLinear(second, Action.trivial(ring.group, width), init))
         else:
-            inputs = self.features + (spec.n_cells if self.one_hot else spec.d)
+            inputs = self.features + (1 + self.relative) * (spec.n_cells if self.one_hot else spec.d)
             self.one = BatchLinear(inputs, hidden[0], init)
             self.two = BatchLinear(hidden[0], hidden[1], init)
             for name, width in outputs.items():
@@ -129,13 +134,31 @@ class RingNetwork(torch.nn.Module):
         """Where the agent is, as the first layer sees it: one-hot, or divided by N beside the feature of an encoder."""
         if self.spec.d == 1 or not self.one_hot:
             return place
+        if place.shape[-1] > self.spec.d:  # and once more, as seen from the goal
+            return torch.cat([self._place(half) for half in place.split(self.spec.d, dim=-1)], dim=-1)
         digits = torch.round(place * self.spec.n).to(torch.int64)
         cell = torch.zeros_like(digits[..., 0])
         for axis in range(self.spec.d):
             cell = cell * self.spec.n + digits[..., axis]
         return torch.nn.functional.one_hot(cell, self.spec.n_cells).to(place.dtype)
 
+    def places(self, obs: torch.Tensor) -> torch.Tensor:
+        """The places of observations; if asked for, beside them the same as seen from the goal.
+
+        >>> net = RingNetwork(RingSpec(5, d=3), "pool", (16, 16), {"q": 26}, [0], place="relative")
+        >>> board = torch.zeros(1, 125); board[0, 124] = 20.0  # the goal is at (4, 4, 4)
+        >>> (5 * net.places(torch.cat([board, torch.tensor([[0.8, 0.0, 0.2]])], dim=1))).round().tolist()
+        [[4.0, 0.0, 1.0, 0.0, 1.0, 2.0]]
+        """
+        boards, place = obs[..., : self.context], obs[..., self.context :]
+        if not self.relative:
+            return place
+        goal, n = boards.argmax(dim=-1), self.spec.n
+        where = torch.stack([goal // n**axis % n for axis in range(self.spec.d - 1, -1, -1)], dim=-1)
+        seen = (torch.round(place * n).to(torch.int64) - where) % n
+        return torch.cat([place, seen.to(place.dtype) / n], dim=-1)
+
     def forward(self, obs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Observations ``(members, batch, obs_dim)`` to every output, with the parameters the network began with."""
         own = dict(self.named_parameters())
-        return self.head(own, self.encode(own, obs[..., : self.context]), obs[..., self.context :])
+        return self.head(own, self.encode(own, obs[..., : self.context]), self.places(obs))

@@ -54,7 +54,7 @@ class TorchNetworks:
         Boards that ``memory`` holds are not encoded again; without one, every distinct board is encoded once. Several
         members share nothing.
         """
-        boards, place = obs[..., : self.net.context], self.tensor(obs[..., self.net.context :])
+        boards, place = obs[..., : self.net.context], self.net.places(self.tensor(obs))
         if not self.shares or len(obs) > 1:
             features = self.net.encode(params, self.tensor(boards))
         else:

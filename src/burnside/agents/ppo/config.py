@@ -13,7 +13,7 @@ __all__ = ["ENCODERS", "STATS", "PPOConfig", "RingPPOConfig"]
 
 ENCODERS = ("onehot", "pool", "flatten")
 #: How the network behind an encoder can see the place.
-PLACES = ("divided", "onehot")
+PLACES = ("divided", "onehot", "relative")
 #: What is remembered of every rollout: means over its updates.
 STATS = ("policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction")
 
@@ -142,7 +142,8 @@ class RingPPOConfig(_Rollouts):
         grad_clip: Greatest norm of the gradient of all parameters of a member together.
         normalize: Whether advantages are normalised in every minibatch.
         item_scale: What the items of the board, −1 and 20, are multiplied by before the encoder.
-        place: How an encoder's network sees the place: ``divided`` by N, or ``onehot``.
+        place: How an encoder's network sees the place: ``divided`` by N, ``onehot``, or ``relative``: one-hot, and once
+            more as seen from the goal (what the canonical form shows, as a feature without the symmetry).
     """
 
     hidden: tuple[int, int] = (256, 256)

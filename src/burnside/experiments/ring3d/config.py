@@ -71,6 +71,8 @@ VARIANTS: dict[str, Mapping[str, Any]] = {
     **{f"without {name}": _all_but(name) for name in _CHANGES},
     # those without which nothing is learned
     "smallest": _all_but("entropy", "rollout", "scale"),
+    # the control of those: what the canonical form shows of the place, as a feature without the symmetry
+    "smallest, feature": {**_all_but("entropy", "rollout", "scale"), "place": "relative"},
 }
 #: Those that were tried for 3 000 episodes.
 _SHORT = (*_CHANGES, "clip", "all", "input", "input, rate")
@@ -177,6 +179,14 @@ PRESETS: dict[str, Plan] = {
                     Setting("ppo", arm, encoder, "smallest")
                     for encoder in ("pool", "flatten")
                     for arm in ("canonical", "baseline")
+                ),
+            ),
+            Plan(
+                3,
+                {"ppo": Budget(10_000)},
+                evaluate_every=500,
+                settings=tuple(
+                    Setting("ppo", "baseline", encoder, "smallest, feature") for encoder in ("pool", "flatten")
                 ),
             ),
             # PPO to the letter, all its 50 000 episodes: a bit more than a core-hour a run.
