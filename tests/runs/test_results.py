@@ -256,6 +256,33 @@ def test_a_sweep_of_some_cells_is_added_to_results_that_lack_them(swept: Path, t
         sweep(ToyJob(50), "laptop", part, workers=0, progress="none", only={"n": 9})
 
 
+@dataclass(frozen=True)
+class NewerJob:
+    """A cell whose setting came later than the others; perhaps with another table."""
+
+    newer: dict[str, Any]
+    column: str = "step"
+
+    def plan(self, preset: str) -> Sequence[Cell]:
+        return [Cell("newer", {"k": len(self.newer), **self.newer})]
+
+    def run_cell(self, cell: Cell, context: Context) -> Mapping[str, Any]:
+        context.save("scores", {self.column: np.arange(2)})
+        return {"rows": [{"value": 1.0}]}
+
+
+def test_cells_with_a_newer_setting_are_added_to_older_results(tmp_path: Path) -> None:
+    for name, job in (("old", NewerJob({})), ("new", NewerJob({"variant": "x"})), ("odd", NewerJob({"a": 1}, "other"))):
+        assert sweep(job, "smoke", tmp_path / name, workers=0, progress="none").ok
+    compact(tmp_path / "old", tmp_path / "out")
+    compact(tmp_path / "new", tmp_path / "out", add=True)
+    found = read_results(tmp_path / "out")
+    assert [row.get("variant") for row in found.rows] == [None, "x"]
+    assert found.table("scores")["k"].tolist() == [0, 0, 1, 1] and "variant" not in found.table("scores")
+    with pytest.raises(InvalidParameter, match="other columns than the results"):
+        compact(tmp_path / "odd", tmp_path / "out", add=True)
+
+
 def shot(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 

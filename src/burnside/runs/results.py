@@ -198,6 +198,7 @@ def _added(old: Results, new: Results) -> Results:
     """Both together; a cell that both have is taken from the new ones."""
     cells = {cell["name"]: cell for results in (old, new) for cell in results.manifest["cells"]}
     names, before = _finished(new), _finished(old)
+    settings = {key for cell in cells.values() for key in _scalars(cell["config"])}
 
     def joined(name: str) -> dict[str, AnyArray]:
         parts = []
@@ -206,6 +207,11 @@ def _added(old: Results, new: Results) -> Results:
                 columns = results.table(name)
                 mine = np.isin(columns["cell"], sorted(names)) == kept
                 parts.append({key: column[mine] for key, column in columns.items()})
+        # as where cells are joined: of their settings, a table has those that all cells have
+        partial = settings & (
+            {key for part in parts for key in part} - set.intersection(*(set(part) for part in parts))
+        )
+        parts = [{key: column for key, column in part.items() if key not in partial} for part in parts]
         if {frozenset(part) for part in parts} != {frozenset(parts[0])}:
             raise InvalidParameter(f"table {name!r} has other columns than the results it is to be added to")
         return _stacked(name, parts)
