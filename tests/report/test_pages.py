@@ -179,9 +179,27 @@ def test_sentences_on_frames() -> None:
 
 def test_sentences_on_the_3d_game() -> None:
     arms = [(a, c) for a in ("dqn", "ppo") for c in ("baseline", "canonical")]
-    found = [row("ring3d", algorithm=algorithm, encoder="pool", arm=arm) for algorithm, arm in arms]
+    short = {"dqn": 400, "ppo": 300}
+    found = [row("ring3d", algorithm=a, encoder="pool", arm=c, variant="", episodes=short[a]) for a, c in arms]
     scores = [spaced(r["greedy_mean"], 1) for r in found]
-    assert f"DQN {scores[0]} against {scores[1]}, PPO {scores[2]} against {scores[3]};" in numbers_of("README.md")
+    readme, page = numbers_of("README.md"), numbers_of("docs/experiments/ring3d.md")
+    assert f"DQN {scores[0]} against {scores[1]}, PPO {scores[2]} against {scores[3]};" in readme
+    changed = {(r["arm"], r["encoder"]): r for r in rows("ring3d", variant="smallest", seeds=3)}
+    assert all(changed["canonical", encoder]["solved"] == 1 for encoder in ("pool", "flatten"))
+    ends = [spaced(changed[arm, "flatten"]["greedy_mean"], 1) for arm in ("baseline", "canonical")]
+    assert f"and only the canonical agent: {ends[0]} against {ends[1]}." in readme
+    for encoder in ("pool", "flatten"):
+        r = changed["baseline", encoder]
+        limits = f"({spaced(r['greedy_low'], 1)} … {spaced(r['greedy_high'], 1)})"
+        assert f"{spaced(r['greedy_mean'], 1)} {limits} with {encoder}" in page.replace("`", "")
+    learns = {r["variant"]: r["solved"] > 0.9 for r in rows("ring3d", algorithm="ppo", episodes=6_000)}
+    assert {name.removeprefix("without ") for name, learnt in learns.items() if not learnt} == {
+        "value",
+        "rate",
+        "place",
+    }
+    assert not any(r["solved"] > 0.1 for r in rows("ring3d", algorithm="ppo", episodes=3_000))
+    assert row("ring3d", variant="all", episodes=20_000)["solved"] == 1
 
 
 def test_sentences_on_the_atlas() -> None:
