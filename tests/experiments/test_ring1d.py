@@ -17,8 +17,9 @@ from burnside.agents.dqn.config import DQNConfig
 from burnside.agents.dqn.learner import ring_learner
 from burnside.cli import main
 from burnside.envs.ring.core import RingSpec
-from burnside.envs.ring.scenes import RingScenes
-from burnside.errors import UnknownName, UnreadableFile
+from burnside.envs.ring.scenes import RingScenes, SeenFromGoal
+from burnside.envs.ring.symmetry import RollToGoal
+from burnside.errors import InvalidParameter, UnknownName, UnreadableFile
 from burnside.experiments.arms import KEY, read_arms
 from burnside.experiments.registry import EXPERIMENTS
 from burnside.experiments.ring1d import PAPER, PRESETS, Plan, Ring1D
@@ -66,6 +67,25 @@ def test_long_runs_keep_means_of_a_hundred_episodes(tmp_path: Path, monkeypatch:
     assert parts[5, "canonical", 1_010, "double"][0] == pytest.approx(curve["returns"][10:])
     with pytest.raises(UnknownName, match="laptop"):
         Ring1D().plan("laptp")
+
+
+def test_the_feature_alone_is_a_control_of_the_canonical_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same boards as the baseline's, with the canonical place beside them; the same algorithm."""
+    game, form = RingScenes(RingSpec(6)), RollToGoal(6)
+    seen = SeenFromGoal(game)
+    state = seen.reset_batch(np.arange(20), np.zeros(20, dtype=np.int64))
+    for action in (0, 2, 1):
+        shown, plain = seen.observe_batch(state), game.observe_batch(state)
+        assert shown.shape == (20, seen.obs_dim) and np.array_equal(shown[:, :12], plain)
+        assert np.array_equal(shown[:, 12:], form(plain)[0][:, 6:])
+        state = seen.step_batch(state, np.full(20, action)).state
+    with pytest.raises(InvalidParameter, match="relative"):
+        SeenFromGoal(RingScenes(RingSpec(3, d=3)))
+    plan = Plan((5,), seeds=1, episodes=150, arms=("baseline", "feature"), block=1)
+    monkeypatch.setitem(PRESETS, "smoke", plan)
+    assert sweep(Ring1D(), "smoke", tmp_path, workers=0, progress="none").ok
+    rows = {row["arm"]: row for row in table(tmp_path)}
+    assert set(rows) == {"baseline", "feature"} and rows["feature"]["steps_mean"] != rows["baseline"]["steps_mean"]
 
 
 @pytest.mark.parametrize(("arm", "episodes", "cut"), [("canonical", 60, 25), ("equivariant", 24, 11)])

@@ -12,8 +12,9 @@ from burnside._types import AnyArray, IntArray
 from burnside.envs.batched import BatchStep, Discrete, State
 from burnside.envs.ring.core import Observation, RingSpec, RingState, initial, observe, transition
 from burnside.envs.ring.symmetry import RollToGoal
+from burnside.errors import InvalidParameter
 
-__all__ = ["RingScenes"]
+__all__ = ["RingScenes", "SeenFromGoal"]
 
 _FIELDS = ("items", "pos", "goal", "t")
 
@@ -100,6 +101,59 @@ class RingScenes:
 
     def _games(self, state: State) -> RingState:
         return RingState(self.spec, *(np.asarray(state[name]) for name in _FIELDS))
+
+
+@dataclass(frozen=True)
+class SeenFromGoal:
+    """The 1D game as it is, with a feature: the place as seen from the goal, one-hot.
+
+    This is what the canonical form shows of the place, without the symmetry: boards are not moved, so that no two of
+    them become the same. A saving that this feature brings is not one by symmetry. In three dimensions networks with an
+    encoder see it with ``place="relative"``.
+
+    >>> env = SeenFromGoal(RingScenes(RingSpec(5)))
+    >>> env.observe_batch(env.reset_batch(np.array([1]), np.array([0])))[0, 5:].tolist()   # goal at 4, agent at 0
+    [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
+
+    Attributes:
+        env: The game.
+    """
+
+    env: RingScenes
+
+    def __post_init__(self) -> None:
+        """Refuse more dimensions."""
+        if self.env.spec.d != 1:
+            raise InvalidParameter(f"this feature is one of the 1D game, got d={self.env.spec.d}: use place='relative'")
+
+    @property
+    def name(self) -> str:
+        """The game and the feature, for checkpoints."""
+        return json.dumps({"feature": "seen from the goal", "of": self.env.name})
+
+    @property
+    def obs_dim(self) -> int:
+        """Width of an observation."""
+        return self.env.obs_dim + self.env.spec.n
+
+    @property
+    def action(self) -> Discrete:
+        """As the game."""
+        return self.env.action
+
+    def reset_batch(self, seeds: IntArray, episodes: IntArray) -> State:
+        """As the game."""
+        return self.env.reset_batch(seeds, episodes)
+
+    def observe_batch(self, state: State) -> AnyArray:
+        """Observations of the game, the feature behind them."""
+        n = self.env.spec.n
+        seen = np.asarray(state["pos"] - state["goal"]) % n
+        return np.concatenate([self.env.observe_batch(state), np.eye(n, dtype=np.float32)[seen.reshape(-1)]], axis=1)
+
+    def step_batch(self, state: State, action: AnyArray) -> BatchStep:
+        """As the game."""
+        return self.env.step_batch(state, action)
 
 
 def _rows(games: RingState) -> dict[str, AnyArray]:

@@ -97,6 +97,9 @@ PRESETS: dict[str, Plan] = {
             # where it is? One seed per cell: the longest take half an hour.
             Plan((40,), seeds=5, episodes=200_000, block=1),
             Plan((35,), seeds=5, episodes=50_000, arms=("baseline",), block=1),
+            # Is it the symmetry, or that the goal's place is subtracted? The control of the canonical form: the place
+            # as seen from the goal is a feature of boards that are not moved.
+            Plan((10, 20, 30, 35, 40), seeds=10, episodes=10_000, arms=("feature",), block=2),
             # Is it the algorithm's instability? Each change alone; App. C's own settings are in the first of these.
             Plan(
                 (40,),

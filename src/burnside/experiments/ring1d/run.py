@@ -15,7 +15,7 @@ from burnside.agents.common.training import Budget
 from burnside.agents.dqn.config import DQNConfig
 from burnside.envs.ring.core import RingSpec
 from burnside.envs.ring.optimal import expected_optimal_return
-from burnside.envs.ring.scenes import RingScenes
+from burnside.envs.ring.scenes import RingScenes, SeenFromGoal
 from burnside.errors import UnknownName
 from burnside.experiments.arms import KEY
 from burnside.experiments.loop import run_learners
@@ -52,13 +52,19 @@ class Ring1D:
 
     def run_cell(self, cell: Cell, context: Context) -> Mapping[str, Any]:
         """Train the members of a cell side by side, a hundred episodes at a time."""
-        from burnside.agents.dqn.learner import ring_learner
+        from burnside.agents.dqn.learner import GeneralDQN, ring_learner
 
         config = cell.config
         spec, agent = RingSpec(int(config["n"])), DQNConfig.from_json(config["dqn"])
         episodes, every = int(config["episodes"]), int(config["evaluate_every"])
         members = [Member(seed, str(config[KEY])) for seed in cell.seeds]
-        learners = [ring_learner(agent, RingScenes(spec), [member], device=context.device) for member in members]
+        game = RingScenes(spec)
+        learners = [
+            GeneralDQN(agent, SeenFromGoal(game), member)  # the same algorithm with the feature, in another engine
+            if member.arm == "feature"
+            else ring_learner(agent, game, [member], device=context.device)
+            for member in members
+        ]
         checks: dict[str, list[float]] = {str(seed): [] for seed in cell.seeds}
         notes: dict[str, Any] = {"checks": checks}
 
