@@ -80,7 +80,7 @@ def test_the_feature_alone_is_a_control_of_the_canonical_form(tmp_path: Path, mo
         assert np.array_equal(shown[:, 12:], form(plain)[0][:, 6:])
         state = seen.step_batch(state, np.full(20, action)).state
     with pytest.raises(InvalidParameter, match="relative"):
-        SeenFromGoal(RingScenes(RingSpec(3, d=3)))
+        SeenFromGoal(RingScenes(RingSpec(5, d=3)))
     plan = Plan((5,), seeds=1, episodes=150, arms=("baseline", "feature"), block=1)
     monkeypatch.setitem(PRESETS, "smoke", plan)
     assert sweep(Ring1D(), "smoke", tmp_path, workers=0, progress="none").ok

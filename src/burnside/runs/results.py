@@ -208,8 +208,7 @@ def _added(old: Results, new: Results) -> Results:
                 mine = np.isin(columns["cell"], sorted(names)) == kept
                 parts.append({key: column[mine] for key, column in columns.items()})
         # as where cells are joined: of their settings, a table has those that all cells have
-        keys = [set(part) for part in parts]
-        partial = settings & (set.union(*keys) - set.intersection(*keys))
+        partial = {key for key in settings if len({key in part for part in parts}) > 1}
         parts = [{key: column for key, column in part.items() if key not in partial} for part in parts]
         if {frozenset(part) for part in parts} != {frozenset(parts[0])}:
             raise InvalidParameter(f"table {name!r} has other columns than the results it is to be added to")
