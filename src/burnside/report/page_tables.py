@@ -145,8 +145,8 @@ def _ring1d_times() -> str:
 @block("ring1d-arms")
 def _ring1d_arms() -> str:
     rows = {(row["n"], row["arm"]): row for row in _ring1d_study()}
-    arms = ("canonical", "equivariant", "augment")
-    sizes = [n for n in dict.fromkeys(n for n, _ in rows) if (n, "equivariant") in rows]
+    arms = ("canonical", "feature", "equivariant", "augment")
+    sizes = [n for n in dict.fromkeys(n for n, _ in rows) if {(n, "equivariant"), (n, "feature")} & set(rows)]
 
     def cell(n: int, arm: str) -> str:
         row = rows.get((n, arm))

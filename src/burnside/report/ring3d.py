@@ -14,7 +14,7 @@ from burnside.report.page import Page
 from burnside.report.parts import add_figures, add_results
 from burnside.report.plots import Plot, plot
 from burnside.report.style import ARM_COLOURS
-from burnside.report.tables import Table, between, spaced, with_error
+from burnside.report.tables import Table, between, spaced, with_error, with_limits
 from burnside.runs import Results
 
 __all__ = ["curve_plots", "final_table", "ring3d_part", "show", "variant_table"]
@@ -96,7 +96,14 @@ def variant_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     )
     headers = (
         *("change", "arm", "encoder", "seeds", "episodes"),
-        *("greedy", "sampled", "last 100 training episodes", "solved"),
+        *(
+            "greedy",
+            "sampled",
+            "last 100 training episodes",
+            "solved",
+            "episodes until learned",
+            "times the canonical agent's",
+        ),
     )
     return headers, [
         [
@@ -107,6 +114,13 @@ def variant_table(rows: Sequence[Mapping[str, Any]]) -> Table:
             spaced(row["episodes"]),
             *(_score(row, name) for name in ("greedy", "sampled", "train")),
             f"{100 * row['solved']:.0f} %",
+            f"{row['seeds'] - row['until_censored']} of {row['seeds']} seeds"
+            + (f": {spaced(row['until'])}" if not row["until_censored"] else ""),
+            with_limits(row["ratio"], row["ratio_low"], row["ratio_high"], row["ratio_bound"], 2)
+            if row["ratio"] is not None
+            else "not decided"
+            if row["ratio_bound"] == "not decided"
+            else "–",
         ]
         for row in changed
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,12 @@ from burnside.experiments.arms import read_arms
 from burnside.experiments.ring3d.config import ALGORITHMS, PAPER, Setting
 from burnside.experiments.ring3d.walks import constant_play, random_play
 from burnside.runs import Results
-from burnside.stats import mean_interval
+from burnside.stats import Times, mean_interval, times_ratio
+from burnside.stats.censored import first_reach
 from burnside.stats.intervals import mean_band
+from burnside.stats.ratios import ratio_columns
 
-__all__ = ["COLUMNS", "Curve", "circling", "curves", "final", "references", "settings", "table"]
+__all__ = ["COLUMNS", "Curve", "circling", "curves", "final", "references", "settings", "table", "times"]
 
 #: Readings of "final reward": the last policy played greedily, sampled; mean of the last five greedy evaluations; the
 #: last hundred training episodes.
@@ -35,7 +37,13 @@ COLUMNS = (
     *("sampled_mean", "sampled_se", "sampled_low", "sampled_high"),
     *("late_mean", "late_se", "train_mean", "train_se"),
     *("solved", "cells", "mines", "paper_mean", "paper_se"),
+    *("until", "until_censored", "ratio", "ratio_low", "ratio_high", "ratio_bound"),
 )
+#: What counts as learned: the mean of the last hundred training returns, as a share of the way from random play to the
+#: optimum. The atlas study's threshold, taken over when the runs with ``smallest`` had been made.
+LEARNED = 0.8
+#: What is added to the name of a change where the goal's frame is a feature of the baseline.
+FEATURE = ", feature"
 
 
 def settings(results: Results) -> list[tuple[Setting, int]]:
@@ -77,11 +85,47 @@ def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
     ``…_mean``, ``…_se``, ``…_low`` and ``…_high`` are over seeds (Student's 95 %). ``solved``, ``cells`` and ``mines``
     describe greedy play: share of boards on which the goal was entered, different cells entered per episode, mines per
     step.
+
+    ``until`` is the geometric mean over seeds of the episodes until the training return has come :data:`LEARNED` of
+    the way from random play to the optimum, the ``until_censored`` seeds that never do at their budget; ``ratio_…``
+    says how many times as many that is as the canonical agent with the same settings takes.
     """
     results = read_arms(folder, allow_missing=allow_missing)
-    out = [_summary(results, setting, episodes) for setting, episodes in settings(results)]
+    reached = times(results)
+    out = [_summary(results, setting, episodes) | _until(reached, setting, episodes) for setting, episodes in reached]
     sizes = sorted({int(row["n"]) for row in results.rows})
     return out + [row for n in sizes for row in references(n)]
+
+
+def times(results: Results) -> dict[tuple[Setting, int], Times]:
+    """Episodes until a setting has learned, by setting and budget, in the order of the table."""
+    columns, rows = results.table("episodes"), results.rows
+    sizes = {int(row["n"]) for row in rows}
+    threshold = {n: _learned(n) for n in sizes}
+    found = {}
+    for setting, budget in settings(results):
+        mine = _rows(results, setting, budget)
+        reaches = {}
+        for row in mine:
+            own = (columns["cell"] == row["cell"]) & (columns["seed"] == row["seed"])
+            reaches[int(row["seed"])] = first_reach(columns["returns"][own], threshold[int(row["n"])])
+        found[setting, budget] = Times.of(reaches)
+    return found
+
+
+def _learned(n: int) -> float:
+    rows = {row["algorithm"]: row for row in references(n)}
+    low, high = rows["uniform random"]["sampled_mean"], rows["optimum"]["greedy_mean"]
+    return float(low + LEARNED * (high - low))
+
+
+def _until(reached: Mapping[tuple[Setting, int], Times], setting: Setting, episodes: int) -> dict[str, Any]:
+    own = reached[setting, episodes]
+    columns = {"until": float(np.exp(np.mean(np.log(own.times)))), "until_censored": own.censored}
+    ours = replace(setting, arm="canonical", variant=setting.variant.removesuffix(FEATURE))
+    if setting == ours or (ours, episodes) not in reached:
+        return columns
+    return columns | ratio_columns(times_ratio(own, reached[ours, episodes]))
 
 
 def _summary(results: Results, setting: Setting, episodes: int) -> dict[str, Any]:
