@@ -177,6 +177,24 @@ def test_sentences_on_frames() -> None:
     assert all(poses[arm]["gap_high"] < 0 for arm in ("upright", "relative", "gripper"))
 
 
+def test_sentences_on_the_feature_alone_in_the_1d_game() -> None:
+    text, readme = numbers_of("docs/experiments/ring1d.md"), numbers_of("README.md")
+    said = {}
+    for n in (20, 30):
+        feature = row("ring1d", n=n, arm="feature", budget=10_000)
+        ours = row("ring1d", n=n, arm="canonical", budget=10_000, variant="paper")
+        said[n] = [
+            f"{each[name]:.2f} ({each[f'{name}_low']:.2f}–{each[f'{name}_high']:.2f})"
+            for each, name in ((feature, "ratio"), (ours, "feature_ratio"))
+        ]
+        share = math.log(feature["ratio"]) / math.log(ours["ratio"])
+        assert 0.4 < share < 0.6, "about half of the gap on a logarithmic scale"
+    assert f"At N = 30 it brings {said[30][0]} times fewer episodes by itself" in text
+    assert f"another {said[30][1]} times; at N = 20 it is {said[20][0]} and {said[20][1]}." in text
+    fewer = row("ring1d", n=30, arm="feature", budget=10_000)["ratio"]
+    assert f"the baseline itself needs {fewer:.1f} times fewer." in readme
+
+
 def test_sentences_on_the_3d_game() -> None:
     arms = [(a, c) for a in ("dqn", "ppo") for c in ("baseline", "canonical")]
     short = {"dqn": 400, "ppo": 300}
@@ -200,6 +218,14 @@ def test_sentences_on_the_3d_game() -> None:
     }
     assert not any(r["solved"] > 0.1 for r in rows("ring3d", algorithm="ppo", episodes=3_000))
     assert row("ring3d", variant="all", episodes=20_000)["solved"] == 1
+    told = rows("ring3d", arm="baseline", variant="smallest, feature")
+    assert len(told) == 2 and all(r["seeds"] == 3 and r["solved"] == 1 for r in told)
+    said = {r["encoder"]: f"{r['ratio']:.2f} ({r['ratio_low']:.2f}–{r['ratio_high']:.2f})" for r in told}
+    assert f"takes {said['pool']} and {said['flatten']} times as many episodes as the canonical agent" in page
+    gets = {r["encoder"]: spaced(r["greedy_mean"], 1) for r in told}
+    assert (
+        f"({gets['pool']} with `pool`, {gets['flatten']} with `flatten`)" in page and f"{gets['pool']} too." in readme
+    )
 
 
 def test_sentences_on_the_atlas() -> None:

@@ -93,7 +93,7 @@ def _rows(experiment: str) -> tuple[dict[str, Any], ...]:
 
 
 def _arms(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    order = ("baseline", "canonical", "augment", "equivariant")
+    order = ("baseline", "canonical", "augment", "equivariant", "feature")
     return sorted(rows, key=lambda row: (row["n"], order.index(row["arm"]), row["budget"]))
 
 
@@ -155,7 +155,16 @@ def _ring1d_arms() -> str:
         limits = (row["ratio"], row["ratio_low"], row["ratio_high"], row["ratio_bound"])
         return f"{with_limits(*limits, 2)}, {row['seeds'] - row['censored']} of {row['seeds']}"
 
-    return markdown(["N", *(f"`{arm}`" for arm in arms)], [[str(n), *(cell(n, arm) for arm in arms)] for n in sizes])
+    def over_feature(n: int) -> str:
+        row = rows.get((n, "canonical"), {})
+        if row.get("feature_ratio") is None:
+            return "–"
+        return with_limits(*(row[f"feature_ratio{end}"] for end in ("", "_low", "_high", "_bound")), 2)
+
+    return markdown(
+        ["N", *(f"`{arm}`" for arm in arms), "`feature` over `canonical`"],
+        [[str(n), *(cell(n, arm) for arm in arms), over_feature(n)] for n in sizes],
+    )
 
 
 @block("ring1d-long")

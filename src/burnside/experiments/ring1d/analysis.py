@@ -75,7 +75,8 @@ def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
     ``steps_…`` is the mean over seeds of the environment steps a run took until it converged, or until its episodes
     were over. Those are steps that were taken, not censored times: where runs are censored, the mean is a lower bound
     of the steps to convergence. ``ratio_…`` of an arm says how many times as many episodes the baseline takes within
-    the same budget; ``ratio_bound`` says where that is a bound.
+    the same budget; ``ratio_bound`` says where that is a bound. ``feature_ratio_…`` of the canonical agent says the
+    same of the feature alone, its control.
 
     ``returns`` is the mean training return in each tenth of the budget, and ``late_change`` that of the last tenth
     minus that of the fifth, seed by seed: below zero the run gets worse with training.
@@ -87,7 +88,16 @@ def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
         key = (row["n"], row["arm"], row["budget"], row["variant"])
         row |= ratio_columns(compared.get(key))
         row |= _return_columns(returns.get(key))
+        row |= {f"feature_{name}": value for name, value in ratio_columns(_feature(results, *key)).items()}
     return rows
+
+
+def _feature(results: Results, n: int, arm: str, budget: int, variant: str) -> Ratio | None:
+    """Of the canonical agent: how many times as many episodes the feature alone takes."""
+    if arm != "canonical" or not _of(results, n, "feature", budget, variant):
+        return None
+    feature, ours = (times(results, n, who, budget=budget, variant=variant) for who in ("feature", arm))
+    return times_ratio(feature, ours)
 
 
 def by_rule(folder: Path, allow_missing: bool = False) -> dict[str, list[dict[str, Any]]]:

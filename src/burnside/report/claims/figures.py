@@ -18,6 +18,9 @@ _PART = re.compile(r"(?P<name>[^.\[\]]+)|\[(?P<inside>[^\]]*)\]|\.")
 def figure_at(document: Any, path: str) -> Any:
     """The value at a path in a JSON document; ``[k=v, …]`` picks the one entry of a list with these values.
 
+    >>> figure_at([{"name": "a, b", "x": 1}, {"name": "a", "x": 2}], "[name=a, b,x=1].x")
+    1
+
     >>> table = {"rows": [{"n": 5, "arm": "a", "mean": 1.5}, {"n": 9, "arm": "a", "mean": 4}], "seeds": [7, 8]}
     >>> figure_at(table, "rows[n=9,arm=a].mean"), figure_at(table, "seeds[-1]")
     (4, 8)
@@ -41,7 +44,8 @@ def _picked(found: Any, inside: str, path: str) -> Any:
             return found[int(inside)]
         except IndexError:
             raise UnreadableFile(f"the list at {path!r} has {len(found)} entries only") from None
-    wanted = dict(pair.split("=", 1) for pair in inside.split(",") if "=" in pair)
+    # a comma that no key follows belongs to the value before it
+    wanted = dict(pair.split("=", 1) for pair in re.split(r",\s*(?=\w+=)", inside) if "=" in pair)
     matching = [row for row in found if all(_text(row.get(key.strip())) == v.strip() for key, v in wanted.items())]
     if not wanted or len(matching) != 1:
         raise UnreadableFile(f"{path!r} fits {len(matching)} entries: it must name exactly one")
