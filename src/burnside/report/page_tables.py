@@ -159,7 +159,8 @@ def _ring1d_arms() -> str:
         row = rows.get((n, "canonical"), {})
         if row.get("feature_ratio") is None:
             return "–"
-        return with_limits(*(row[f"feature_ratio{end}"] for end in ("", "_low", "_high", "_bound")), 2)
+        limits = (row["feature_ratio"], row["feature_ratio_low"], row["feature_ratio_high"], row["feature_ratio_bound"])
+        return with_limits(*limits, 2)
 
     return markdown(
         ["N", *(f"`{arm}`" for arm in arms), "`feature` over `canonical`"],
