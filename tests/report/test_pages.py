@@ -191,6 +191,12 @@ def test_sentences_on_the_feature_alone_in_the_1d_game() -> None:
         assert 0.4 < share < 0.6, "about half of the gap on a logarithmic scale"
     assert f"At N = 30 it brings {said[30][0]} times fewer episodes by itself" in text
     assert f"another {said[30][1]} times; at N = 20 it is {said[20][0]} and {said[20][1]}." in text
+    left = {n: row("ring1d", n=n, arm="canonical", budget=10_000, variant="paper") for n in (35, 40)}
+    assert with_interval(*(left[35][f"feature_ratio{end}"] for end in ("", "_low", "_high")), digits=2) in text
+    assert f"at least {left[40]['feature_ratio_low']:.2f} at N = 40" in text
+    assert left[40]["feature_ratio_bound"] == "at least"
+    collapsing = row("ring1d", n=40, arm="feature")
+    assert collapsing["late_change_high"] > 0 and collapsing["seeds"] - collapsing["censored"] == 6
     fewer = row("ring1d", n=30, arm="feature", budget=10_000)["ratio"]
     assert f"the baseline itself needs {fewer:.1f} times fewer." in readme
 

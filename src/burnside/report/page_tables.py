@@ -153,7 +153,8 @@ def _ring1d_arms() -> str:
         if row is None:
             return "–"
         limits = (row["ratio"], row["ratio_low"], row["ratio_high"], row["ratio_bound"])
-        return f"{with_limits(*limits, 2)}, {row['seeds'] - row['censored']} of {row['seeds']}"
+        said = "not decided" if row["ratio"] is None else with_limits(*limits, 2)
+        return f"{said}, {row['seeds'] - row['censored']} of {row['seeds']}"
 
     def over_feature(n: int) -> str:
         row = rows.get((n, "canonical"), {})
