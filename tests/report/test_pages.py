@@ -177,6 +177,14 @@ def test_sentences_on_frames() -> None:
     assert all(poses[arm]["gap_high"] < 0 for arm in ("upright", "relative", "gripper"))
 
 
+def test_sentences_on_the_4_cube() -> None:
+    text = numbers_of("docs/experiments/cube.md")
+    widest = row("cube_solver", kind="slices", turns=100, width=16_384)
+    solved = round(widest["solved"] * widest["cubes"])
+    assert f"a beam of 16 384 solves {solved} of {widest['cubes']} random cubes of 100 turns" in text
+    assert f"Their solutions have {widest['length']:.0f} turns" in text and widest["weights"] < 48_500
+
+
 def test_sentences_on_the_feature_alone_in_the_1d_game() -> None:
     text, readme = numbers_of("docs/experiments/ring1d.md"), numbers_of("README.md")
     said = {}
