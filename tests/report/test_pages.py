@@ -123,6 +123,10 @@ def test_sentences_on_smaller_rates_in_the_1d_game() -> None:
     steps = [spaced(r["baseline"]["steps_mean"]) for r in (slower, slow)]
     assert f"these runs take {steps[0]} steps on average" in text and f"(with a quarter of the rate {steps[1]})" in text
     assert spaced(slower["baseline"]["restricted_mean"]) in text
+    long = row("ring1d", n=35, arm="baseline", budget=50_000)
+    assert long["seeds"] - long["censored"] == 3 and "50 000 episodes 3 of 5 runs of the baseline converge" in text
+    arrived = [r for r in page_tables._results("ring1d").rows if r["n"] == 35 and r["episodes"] == 50_000]
+    assert max(r["train95"] for r in arrived if r["train95_solved"]) < 10_000 and round(min(long["returns"])) == -15
     at_35 = row("ring1d", n=35, arm="canonical", variant="slow")
     ends = (at_35["ratio"], at_35["ratio_low"], at_35["ratio_high"])
     assert f"{with_interval(*ends)} times at N = 35" in text and at_35["ratio_bound"] == ""
