@@ -269,6 +269,8 @@ def _run_all(one: _One, seeds: Sequence[int], workers: int, progress: Progress |
             thread.join(timeout=max(0.0, deadline - time.monotonic()))
     if failures:
         raise next((error for error in failures if not isinstance(error, _Stopped)), failures[0])
+    if progress is not None and told < len(jobs):  # the last of them ended between two looks, or all before the first
+        progress(len(jobs), len(jobs))
     return done
 
 
