@@ -88,7 +88,7 @@ def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
         key = (row["n"], row["arm"], row["budget"], row["variant"])
         row |= ratio_columns(compared.get(key))
         row |= _return_columns(returns.get(key))
-        row |= {f"feature_{name}": value for name, value in ratio_columns(_feature(results, *key)).items()}
+        row |= ratio_columns(_feature(results, *key), "feature_ratio")
     return rows
 
 

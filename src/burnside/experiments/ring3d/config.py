@@ -61,6 +61,9 @@ def _all_but(*names: str) -> dict[str, Any]:
     return {key: value for name, change in _CHANGES.items() if name not in names for key, value in change.items()}
 
 
+#: Those without which nothing is learned in 6 000 episodes.
+_SMALLEST = _all_but("entropy", "rollout", "scale")
+
 VARIANTS: dict[str, Mapping[str, Any]] = {
     **_CHANGES,
     "clip": {"grad_clip": 50.0},
@@ -69,10 +72,9 @@ VARIANTS: dict[str, Mapping[str, Any]] = {
     "input, rate": {**_CHANGES["scale"], **_CHANGES["place"], **_CHANGES["rate"]},
     "everything": _all_but(),
     **{f"without {name}": _all_but(name) for name in _CHANGES},
-    # those without which nothing is learned
-    "smallest": _all_but("entropy", "rollout", "scale"),
-    # the control of those: what the canonical form shows of the place, as a feature without the symmetry
-    "smallest, feature": {**_all_but("entropy", "rollout", "scale"), "place": "relative"},
+    "smallest": _SMALLEST,
+    # their control: what the canonical form shows of the place, as a feature without the symmetry
+    "smallest, feature": {**_SMALLEST, "place": "relative"},
 }
 #: Those that were tried for 3 000 episodes.
 _SHORT = (*_CHANGES, "clip", "all", "input", "input, rate")
