@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from burnside.agents.cube_walks.config import shipped_policy
 from burnside.cli.console import output, print_json, progress
 from burnside.envs.cube.placements import placements
 from burnside.errors import InvalidParameter, MissingExtra
@@ -65,7 +66,7 @@ class Solve:
     width: int = 1024
     """Policy and beam: states kept in a layer."""
     depth: int | None = None
-    """Policy, beam and greedy: moves after which they give up; default 60 for a policy, otherwise 40."""
+    """Policy, beam and greedy: moves after which they give up; default 60 for a policy (250 with --slices), else 40."""
     endgame: int | None = None
     """Policy: the last turns are looked up in a table of this depth; default 7 with 12 turns. 8 takes 2 s and 70 MB."""
     threads: int = 1
@@ -154,9 +155,7 @@ class Solve:
         # what is wrong is said whatever the method is
         first = AStarConfig(weight=self.weight, batch=self.batch, cap=self.cap)
         second = BeamConfig(width=self.width, depth=40 if self.depth is None else self.depth)
-        settings = SolverConfig(
-            self.width, self.effort, depth=60 if self.depth is None else self.depth, table=self.endgame
-        )
+        settings = SolverConfig(self.width, self.effort, depth=self.depth, table=self.endgame)
         policy = self._policy(spec)
         if policy is None:
             heuristic, canonical, name = self._heuristic(spec)
@@ -169,7 +168,7 @@ class Solve:
 
     def _policy(self, spec: CubeSpec) -> tuple[CubePolicy, str] | None:
         """The policy that is to be used, if any, and its name."""
-        shipped = files("burnside") / "data" / _policy_file(spec)
+        shipped = shipped_policy(spec)
         given = self.network is not None and _holds_policy(self.network)
         if (
             self.method not in (None, "policy")
@@ -313,11 +312,6 @@ def _search(
     if method == "beam":
         return beam(puzzle, state, heuristic, second, canonical=canonical)[0], f"beam search (width {second.width})"
     return greedy(puzzle, state, heuristic, depth=second.depth)[0], "greedy descent"
-
-
-def _policy_file(spec: CubeSpec) -> str:
-    """The file of the policy that is shipped for a cube, if there is one: with outer turns all from 3 on have one."""
-    return f"cube{spec.n}-slices-policy.safetensors" if spec.slices else f"cube{min(spec.n, 3)}-policy.safetensors"
 
 
 def _holds_policy(path: Path) -> bool:

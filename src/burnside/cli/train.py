@@ -21,14 +21,15 @@ __all__ = ["Train"]
 
 @dataclass(frozen=True)
 class TrainCube:
-    """Train a network for a cube; a stopped run resumes. Without options it makes the policy that is shipped again.
+    """Train a network for a cube; a stopped run resumes.
 
-    A policy learns from random walks which turn was the last one. A value network learns distances, by value iteration
-    or from exact ones.
+    Without options it makes the policy that is shipped for the 3-cube again, in four minutes; with --n 4 --slices that
+    of the 4-cube whose inner layers turn, in two hours. A policy learns from random walks which turn was the last one.
+    A value network learns distances, by value iteration or from exact ones.
     """
 
-    out: Annotated[Path, tyro.conf.Positional] = Path("cube3-policy.safetensors")
-    """File of the network."""
+    out: Annotated[Path | None, tyro.conf.Positional] = None
+    """File of the network; default the name of the shipped one, such as cube3-policy.safetensors, in this folder."""
     n: int = 3
     """Size of the cube."""
     slices: bool = False
@@ -42,7 +43,7 @@ class TrainCube:
     round: int = 50_000
     """States of value iteration between copies of the target network."""
     walk: int | None = None
-    """Longest walk from the solved cube; default 26 for a policy, otherwise 14."""
+    """Longest walk from the solved cube; default 26 for a policy (32 with --slices), otherwise 14."""
     hidden: tuple[int, int] | None = None
     """Widths of the first two layers; default what was shipped, otherwise 512 256."""
     blocks: int | None = None
@@ -52,7 +53,7 @@ class TrainCube:
     sides: int | None = None
     """Policy: 2 also learns the last turn of the inverse, for a search from both sides; default 2 where that can be."""
     rate: float | None = None
-    """Learning rate of Adam; default 6e-3 for a policy, otherwise 1e-3."""
+    """Learning rate of Adam; default 6e-3 for a policy (2e-3 with --slices), otherwise 1e-3."""
     updates: int = 6_000
     """Updates of the regression on exact distances."""
     seed: int = 0
@@ -68,8 +69,9 @@ class TrainCube:
 
         from burnside.envs.cube import CubeSpec
 
-        if self.out.suffix != ".safetensors":
-            raise InvalidParameter(f"{self.out} must end with .safetensors: that is how networks are kept")
+        out = self._file()
+        if out.suffix != ".safetensors":
+            raise InvalidParameter(f"{out} must end with .safetensors: that is how networks are kept")
         for name in ("states", "threads", "batch", "updates", "walk"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -81,6 +83,17 @@ class TrainCube:
         if self.slices or self.sides is not None:
             raise InvalidParameter(f"--slices and --sides are for --method walks, not {self.method}")
         return self._values(CubeSpec(self.n))
+
+    def _file(self) -> Path:
+        """Where the network is kept."""
+        from burnside.agents.cube_walks.config import shipped_policy
+        from burnside.envs.cube import CubeSpec
+
+        if self.out is not None:
+            return self.out
+        if self.method == "walks":
+            return Path(shipped_policy(CubeSpec(self.n, "slices" if self.slices else "outer")).name)
+        return Path(f"cube{self.n}.safetensors")
 
     def _walks(self, spec: CubeSpec) -> int:
         """A policy."""
@@ -103,23 +116,23 @@ class TrainCube:
             "sides": self.sides if self.sides is not None or both else 1,
         }
         changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        config = WalkConfig.preset("shipped", **changes)
+        config = WalkConfig.preset("shipped-slices" if self.slices else "shipped", **changes)
         if self.states is not None:
             config = replace(config, states=max(1, round(self.states / config.batch)) * config.batch)
         elif config.states % config.batch:
             config = replace(config, states=config.states // config.batch * config.batch)
-        run = WalkRun(config, world.spec, Member(self.seed, arm))
+        run, out = WalkRun(config, world.spec, Member(self.seed, arm)), self._file()
         with progress(f"learning from {config.states} walks") as update:
             train(
                 [run],
                 steps=config.states,
-                checkpoint=self.out.with_suffix(".checkpoints"),
+                checkpoint=out.with_suffix(".checkpoints"),
                 every=50,
                 progress=lambda found: update(found.states, config.states, f"loss {found.loss:.3f}"),
                 threads=1,
             )
-        run.network().save(self.out)
-        said = f"{self.out}: {run.net.weights} weights, cross-entropy {run.loss:.3f} after {run.states} walks"
+        run.network().save(out)
+        said = f"{out}: {run.net.weights} weights, cross-entropy {run.loss:.3f} after {run.states} walks"
         output().print(styled(said), soft_wrap=True)
         return 0
 
@@ -139,10 +152,11 @@ class TrainCube:
             decay=0.1 ** (batch / states),  # to a tenth over the run
         )
         network = self._davi(config, spec) if self.method == "davi" else self._exact(config, spec)
-        network.save(self.out)
+        out = self._file()
+        network.save(out)
         errors = value_error(network, spec, per_depth=300)
         depths = ", ".join(f"{d}: {e:.2f}" for d, e in zip(errors.depth[1:], errors.rmse[1:], strict=True))
-        said = f"{self.out}: RMSE {errors.total:.3f} against exact distances (by depth {depths})"
+        said = f"{out}: RMSE {errors.total:.3f} against exact distances (by depth {depths})"
         output().print(styled(said), soft_wrap=True)
         return 0
 
@@ -157,7 +171,7 @@ class TrainCube:
             def report(found: DaviRun) -> None:
                 update(found.states, config.states, f"loss {found.last_loss:.3f}, target {found.copies}")
 
-            place, device = self.out.with_suffix(".checkpoints"), choose_device(self.device)
+            place, device = self._file().with_suffix(".checkpoints"), choose_device(self.device)
             run = DaviRun(config, spec, Member(self.seed, self.arm or "conjugation"), device=device)
             train([run], steps=config.states, checkpoint=place, every=5, progress=report, threads=1)
         return run.network()

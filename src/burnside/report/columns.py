@@ -231,6 +231,7 @@ def _cube_solver(rows: Sequence[Row]) -> list[Section]:
         "weights": _count("weights"),
         "training states": _count("states"),
         "beam": _count("width"),
+        "layers": _count("depth"),
         "turns of the scramble": _count("turns"),
         "seeds": _count("seeds"),
         "cubes each": _count("cubes"),

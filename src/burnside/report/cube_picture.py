@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib.resources import as_file, files
+from importlib.resources import as_file
 from pathlib import Path
 
 import numpy as np
 
 from burnside._files import write_text
+from burnside.agents.cube_walks.config import shipped_policy
 from burnside.envs.cube.core import CubeSpec, move, scramble, solved
 from burnside.envs.cube.render import COLOURS, net_places
 from burnside.report import style
@@ -83,7 +84,7 @@ def write_picture(path: str | Path, seed: int = 7, length: int = 100) -> Path:
 
     spec = CubeSpec(3)
     (state,), (turns,) = scramble(spec, seeds=seed, lengths=length)
-    with as_file(files("burnside") / "data" / "cube3-policy.safetensors") as file:
+    with as_file(shipped_policy(spec)) as file:
         policy = load_policy(file)
     found = solve_cube(policy, state)
     words = f"solved in {found.length} quarter turns by {policy.weights:,} weights".replace(",", " ")

@@ -68,9 +68,9 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
         )
     if slices := [row for row in rows if row["kind"] == "slices"]:
         page.table(
-            ["cube", "weights", "training states", "beam", "turns", "seeds", "cubes", "solved", "95 %", "mean length"],
+            ["cube", "weights", "walks", "beam", "layers", "turns", "seeds", "cubes", "solved", "95 %", "mean length"],
             [_slices_cells(row) for row in slices],
-            f"{caption}. Cubes whose inner layers turn too: scrambles of several lengths, beams of two widths",
+            f"{caption}. Cubes whose inner layers turn too: scrambles of several lengths, beams of several widths",
         )
     page.table(
         ["arm", "seeds", f"training states for {100 * NEEDED:.0f} %", "censored", "times fewer than 'none'"],
@@ -102,7 +102,7 @@ def _shipped_cells(row: Mapping[str, Any]) -> list[object]:
 
 def _slices_cells(row: Mapping[str, Any]) -> list[object]:
     learnt = [f"{row['n']}×{row['n']}×{row['n']}", spaced(row["weights"]), spaced(row["states"]), spaced(row["width"])]
-    learnt.append(str(row["turns"]))
+    learnt += [str(row["depth"]), str(row["turns"])]
     limits = per_cent(row["solved_low"], row["solved_high"])
     length = "–" if row["length"] is None else f"{row['length']:.1f}"
     return [*learnt, row["seeds"], row["cubes"], f"{100 * row['solved']:.1f} %", limits, length]

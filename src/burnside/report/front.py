@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.resources import as_file, files
+from importlib.resources import as_file
 from pathlib import Path
 from typing import Any
 
@@ -271,10 +271,12 @@ def _power(count: float) -> str:
 def _shipped() -> tuple[int, int] | None:
     """Weights and training states of the policy in the package; None without torch."""
     try:
+        from burnside.agents.cube_walks.config import shipped_policy
+        from burnside.envs.cube.core import CubeSpec
         from burnside.nn.tensors import open_tensors
     except BurnsideError:
         return None
-    with as_file(files("burnside") / "data" / "cube3-policy.safetensors") as path:
+    with as_file(shipped_policy(CubeSpec(3))) as path:
         file = open_tensors(path)
         # the running means and variances of the normalisation are not learned
         learned = {name: shape for name, shape in file.shapes.items() if not name.startswith(("mean", "var"))}

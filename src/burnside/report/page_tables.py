@@ -396,13 +396,18 @@ def _cube_solver_slices() -> str:
     if not rows:
         return _PLANNED
     return markdown(
-        ["cube", "weights", "training states", "beam", "turns of the scramble", "cubes", "solved, %", "mean length"],
+        [
+            *("cube", "weights", "training states", "beam", "layers", "table"),
+            *("turns of the scramble", "cubes", "solved, %", "mean length"),
+        ],
         [
             [
                 f"{r['n']}×{r['n']}×{r['n']}",
                 spaced(r["weights"]),
                 spaced(r["states"]),
                 spaced(r["width"]),
+                str(r["depth"]),
+                str(r["table"]),
                 str(r["turns"]),
                 spaced(r["cubes"]),
                 f"{100 * r['solved']:.0f}",

@@ -27,15 +27,15 @@ def placement_words(world: CubePlacements) -> AnyArray:
 
 
 def usual_depth(world: CubePlacements) -> int:
-    """The depth of a table that is made in well under a second: 7 with 12 turns, less with more.
+    """The depth of a table that is made in a second or two: 7 with 12 turns, less with more.
 
     >>> from burnside.envs.cube import CubeSpec
     >>> from burnside.envs.cube.placements import placements
     >>> usual_depth(placements(CubeSpec(3))), usual_depth(placements(CubeSpec(4, "slices")))
-    (7, 4)
+    (7, 6)
     """
     turns = world.spec.n_moves
-    return 7 if turns <= 12 else 5 if turns <= 18 else 4 if turns <= 24 else 3
+    return 7 if turns <= 12 else 6 if turns <= 24 else 5 if turns <= 30 else 4
 
 
 @lru_cache(maxsize=4)

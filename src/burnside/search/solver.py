@@ -31,7 +31,7 @@ class SolverConfig:
         width: states kept in a layer, at effort 0.
         effort: from 0 on; each more doubles the width, and so about the time.
         retries: how many times a beam that failed is made four times as wide, while there is memory for it.
-        depth: layers after which a beam gives up.
+        depth: layers after which a beam gives up; None is 60 with 12 turns and 250 where slices turn.
         table: depth of the endgame table; None is what the cube allows, 7 with 12 turns.
 
     >>> SolverConfig(effort=3).beams(inverse=True)
@@ -41,12 +41,13 @@ class SolverConfig:
     width: int = 1024
     effort: int = 0
     retries: int = 3
-    depth: int = 60
+    depth: int | None = None
     table: int | None = None
 
     def __post_init__(self) -> None:
         check_count("width", self.width)
-        check_count("depth", self.depth)
+        if self.depth is not None:
+            check_count("depth", self.depth)
         for name in ("effort", "retries", "table"):
             value = getattr(self, name)
             if value is None and name == "table":
@@ -97,9 +98,11 @@ def solve_cube(policy: Any, state: Any, config: SolverConfig | None = None) -> S
     single = bool(policy.world.has_inverse) and len(policy.world.goals) == 1
     inverse = single and not policy.inverse_alike
     tried: list[SearchResult] = []
+    usual = 60 if policy.world.spec.n_moves <= 12 else 250
+    depth = usual if settings.depth is None else settings.depth
 
     def search(width: int, backwards: bool) -> None:
-        beam = PolicyBeamConfig(width, settings.depth, settings.table)
+        beam = PolicyBeamConfig(width, depth, settings.table)
         tried.append(policy_beam(policy, state, beam, inverse=backwards))
 
     for width, backwards in settings.beams(inverse):

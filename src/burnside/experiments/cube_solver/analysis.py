@@ -21,7 +21,7 @@ __all__ = ["NEEDED", "needed", "rates", "table"]
 NEEDED = 0.9
 _COLUMNS: dict[str, Any] = dict.fromkeys(
     [
-        "kind", "n", "arm", "weights", "states", "rate", "effort", "turns", "width", "seeds", "cubes",
+        "kind", "n", "arm", "weights", "states", "rate", "effort", "turns", "width", "depth", "table", "seeds", "cubes",
         "solved", "solved_low", "solved_high", "length", "length_low", "length_high", "loss",
         "needed", "censored", "ratio", "ratio_low", "ratio_high", "ratio_bound",
     ]
@@ -33,9 +33,11 @@ def table(folder: Path, allow_missing: bool = False) -> list[dict[str, Any]]:
 
     ``solved`` is the share of random cubes, with an interval whose unit is the seed; ``cubes`` is how many every seed
     tried; ``length`` is the mean over those that were solved, which differ between rows, with Student's interval over
-    seeds in ``length_low`` and ``length_high``. ``needed`` is the geometric mean over seeds of the training states at
-    which an arm solves nine cubes in ten, interpolated between budgets on a logarithmic scale; seeds that never do are
-    ``censored`` and enter with their largest budget. ``ratio`` says how many times as many the arm ``none`` needs.
+    seeds in ``length_low`` and ``length_high``. Of cubes with slice turns, ``depth`` is how many layers the beam had
+    and ``table`` how many of the last turns came from a table. ``needed`` is the geometric mean over seeds of the
+    training states at which an arm solves nine cubes in ten, interpolated between budgets on a logarithmic scale; seeds
+    that never do are ``censored`` and enter with their largest budget. ``ratio`` says how many times as many the arm
+    ``none`` needs.
     """
     results = read_results(folder, allow_missing=allow_missing)
     return [*rates(results), *_needed_rows(results)]
@@ -49,8 +51,9 @@ def rates(results: Results) -> list[dict[str, Any]]:
         n = int(row["n"]) if kind == "slices" else 3
         effort = int(row["effort"]) if kind == "shipped" else None
         width = int(row["width"]) if kind in ("slices", "budget", "size", "rate") else None
+        limits = (int(row["depth"]), int(row.get("table") or 4)) if kind == "slices" else (None, None)
         learnt = (int(row["weights"]), int(row["states"]), float(row["rate"]))
-        groups.setdefault((kind, n, row["arm"], *learnt, effort, width, int(row["turns"])), []).append(row)
+        groups.setdefault((kind, n, row["arm"], *learnt, effort, width, int(row["turns"]), *limits), []).append(row)
     order = {kind: k for k, kind in enumerate(("rate", "budget", "size", "shipped", "slices"))}
     arms = {arm: k for k, arm in enumerate(ARMS)}
     out = []
@@ -59,9 +62,8 @@ def rates(results: Results) -> list[dict[str, Any]]:
         found = rate_over_seeds({int(r["seed"]): (int(r["solved"]), int(r["tried"])) for r in rows})
         lengths = {int(r["seed"]): r["length"] for r in rows if r["length"] is not None}
         length = mean_interval(lengths) if lengths else None
-        named = dict(
-            zip(("kind", "n", "arm", "weights", "states", "rate", "effort", "width", "turns"), key, strict=True)
-        )
+        names = ("kind", "n", "arm", "weights", "states", "rate", "effort", "width", "turns", "depth", "table")
+        named = dict(zip(names, key, strict=True))
         out.append(
             _COLUMNS
             | named
@@ -74,7 +76,7 @@ def rates(results: Results) -> list[dict[str, Any]]:
                 "length": None if length is None else length.value,
                 "length_low": None if length is None else length.low,
                 "length_high": None if length is None else length.high,
-                "loss": float(np.mean([r["loss"] for r in rows])),
+                "loss": None if any(r["loss"] is None for r in rows) else float(np.mean([r["loss"] for r in rows])),
             }
         )
     return out

@@ -55,6 +55,8 @@ class Slices:
         seeds: how many, from 0 on.
         tries: turns of a scramble, width of the beam, and how many cubes it is tried on.
         depth: layers the beam may use.
+        table: depth of the table of the last turns; 4 is what the first of these runs had.
+        shipped: the policy that comes with the package is tried; it was made by this recipe, and nothing is trained.
     """
 
     n: int
@@ -62,6 +64,8 @@ class Slices:
     seeds: int
     tries: tuple[tuple[int, int, int], ...]
     depth: int = 100
+    table: int = 4
+    shipped: bool = False
 
 
 @dataclass(frozen=True)
@@ -137,7 +141,10 @@ PRESETS: dict[str, Plan] = {
         shipped="smoke",
         shipped_seeds=1,
         efforts=((0, 2), (1, 1)),
-        slices=(Slices(4, WalkConfig.preset("smoke"), 1, ((2, 8, 2),), 10),),
+        slices=(
+            Slices(4, WalkConfig.preset("smoke"), 1, ((2, 8, 2),), 10),
+            Slices(4, WalkConfig.preset("shipped-slices"), 1, ((5, 8, 2),), 10, table=5, shipped=True),
+        ),
     ),
     # two minutes of one core: what ``make reproduce`` shows; the study has the figures
     "laptop": Plan(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.resources import as_file
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +15,9 @@ from burnside._random import held_out
 from burnside._types import AnyArray
 from burnside.agents.common.members import Member
 from burnside.agents.common.training import Budget
-from burnside.agents.cube_walks.config import WalkConfig
+from burnside.agents.cube_walks.config import WalkConfig, shipped_policy
 from burnside.envs.cube import CubeSpec, scramble
-from burnside.errors import UnknownName
+from burnside.errors import InvalidParameter, UnknownName
 from burnside.experiments.cube_solver.config import (
     ARMS,
     PRESETS,
@@ -40,6 +42,8 @@ EXPERIMENT = "cube_solver"
 _SPEC = CubeSpec(3)
 #: What a beam of effort 0 costs, in the units of training.
 _EFFORT = 3e9
+#: Depth of the table of the last turns in cells that do not name it: the first ones of cubes with slice turns.
+_FIRST_TABLE = 4
 
 
 class CubeSolver:
@@ -81,6 +85,8 @@ class CubeSolver:
         torch.set_num_threads(1)  # products this small gain nothing from more
         config, (seed,) = cell.config, cell.seeds
         settings = WalkConfig.from_json(dict(config["agent"]))
+        if "file" in config:
+            return {"rows": _by_turns(context, seed, None, _shipped_policy(config, settings), config)}
         # With slices walks begin in one orientation, and the search tries a cube in all of them.
         spec = CubeSpec(int(config["n"]), "slices", "fixed") if config["kind"] == "slices" else _SPEC
         run = WalkRun(settings, spec, Member(seed, ARMS[str(config["arm"])][0]))
@@ -139,6 +145,8 @@ def _slices_cell(plan: Plan, which: Slices, seed: int) -> Cell:
     settings = which.agent
     one, two = settings.hidden
     beams = sum(width * cubes for _, width, cubes in which.tries) / 1_024
+    file = {} if not which.shipped else _shipped_file(which.n)
+    training = 0.0 if file else settings.states * (1e5 + one * two + 2 * settings.blocks * two**2)
     return Cell(
         EXPERIMENT,
         {
@@ -151,11 +159,30 @@ def _slices_cell(plan: Plan, which: Slices, seed: int) -> Cell:
             "depth": which.depth,
             "tries": [list(each) for each in which.tries],
             "agent": settings.to_json(),
+            **({} if which.table == _FIRST_TABLE else {"table": which.table}),
+            **file,
         },
         (seed,),
         label=f"{which.n}-cube with slice turns: {settings.states} states, {one} units, seed {seed}",
-        cost=settings.states * (1e5 + one * two + 2 * settings.blocks * two**2) + 4 * _EFFORT * beams,
+        cost=training + 4 * _EFFORT * beams,
     )
+
+
+def _shipped_file(n: int) -> dict[str, str]:
+    """The file of the policy that is shipped for a cube with slice turns, and its digest: another one is run anew."""
+    found = shipped_policy(CubeSpec(n, "slices"))
+    return {"file": found.name, "sha256": hashlib.sha256(found.read_bytes()).hexdigest()}
+
+
+def _shipped_policy(config: Mapping[str, Any], settings: WalkConfig) -> CubePolicy:
+    """The policy of such a cell; refused if another recipe made it."""
+    from burnside.agents.cube_walks import load_policy
+
+    with as_file(shipped_policy(CubeSpec(int(config["n"]), "slices"))) as path:
+        found = load_policy(path)
+    if found.config != settings:
+        raise InvalidParameter(f"{config['file']} was made by another recipe, {found.config}: correct the plan")
+    return found
 
 
 def _beams(plan: Plan) -> int:
@@ -163,7 +190,7 @@ def _beams(plan: Plan) -> int:
     return sum(cubes << effort for effort, cubes in plan.efforts)
 
 
-def _row(seed: int, loss: float, network: CubePolicy, tried: Sequence[SearchResult]) -> dict[str, Any]:
+def _row(seed: int, loss: float | None, network: CubePolicy, tried: Sequence[SearchResult]) -> dict[str, Any]:
     lengths = [len(each.moves) for each in tried if each.solved]
     return {
         "seed": seed,
@@ -193,15 +220,15 @@ def _as_shipped(
 
 
 def _by_turns(
-    context: Context, seed: int, loss: float, network: CubePolicy, config: Mapping[str, Any]
+    context: Context, seed: int, loss: float | None, network: CubePolicy, config: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """A row per length of scrambles and width of the beam, with the usual table of the last turns."""
+    """A row per length of scrambles and width of the beam."""
     from burnside.search.policy_beam import PolicyBeamConfig, policy_beam
 
     spec = CubeSpec(int(config["n"]), "slices")
     rows, tables = [], []
     for turns, width, cubes in config["tries"]:
-        how = PolicyBeamConfig(int(width), int(config["depth"]))
+        how = PolicyBeamConfig(int(width), int(config["depth"]), int(config.get("table", _FIRST_TABLE)))
         tried = [policy_beam(network, cube(int(turns), k, spec), how) for k in range(int(cubes))]
         which = {"turns": int(turns), "width": int(width)}
         rows.append(which | _row(seed, loss, network, tried))
