@@ -16,6 +16,7 @@ from burnside.errors import InvalidParameter, UnknownName
 from burnside.report import page_tables
 from burnside.report.pages import rewrite, write_pages
 from burnside.report.tables import spaced, with_error, with_interval
+from burnside.stats.intervals import welch
 from burnside.stats.ratios import means_ratio, times_ratio
 
 REPO = Path(__file__).resolve().parents[2]
@@ -102,6 +103,9 @@ def test_sentences_on_the_1d_game() -> None:
     assert f"{greedy[15].value:.1f} times at N = 15 and {greedy[20].value:.1f} at 20" in text
     limits = [ratios(page_tables._results("ring1d"))[n].text().removeprefix("at least ") for n in (40, 50)]
     assert f"the bounds of {limits[0]} and {limits[1]} are not sample complexity" in text
+    first = {n: _at_first(n) for n in (5, 10, 15, 20)}
+    assert "at once in {}, {}, {} and {} of ten runs at N = 5, 10, 15 and 20".format(*first.values()) in text
+    assert all(greedy[n].high is not None and greedy[n].high < n for n in (5, 10, 15)) and greedy[20].high > 20
     # what the page says of the fall: decided at 40 and 50, not at 35, and never for the canonical agent
     assert all(baseline[n]["late_change_high"] < 0 for n in (40, 50))
     assert baseline[35]["late_change_low"] < 0 < baseline[35]["late_change_high"]
@@ -111,6 +115,42 @@ def test_sentences_on_the_1d_game() -> None:
         f"{plain[5].value:.1f} times as many episodes at N = 5, {plain[30].value:.1f} times at N = 30. From N = 40 on"
     )
     assert words in numbers_of("README.md")
+
+
+def _at_first(n: int) -> int:
+    """Runs of the canonical agent that pass the greedy rule at their first evaluation."""
+    runs = [r for r in page_tables._results("ring1d").rows if r["n"] == n and r["arm"] == "canonical"]
+    return sum(r["greedy95"] == r["evaluate_every"] for r in runs)
+
+
+def test_what_differs_from_table_1_in_the_1d_game() -> None:
+    """By Welch's t from means and standard errors of ten seeds each; and power laws over parts of the sizes."""
+    text = numbers_of("docs/experiments/ring1d.md")
+    apart = {}
+    for arm in ("baseline", "canonical"):
+        found = [r for r in rows("ring1d", arm=arm, budget=10_000, variant="paper") if r["mean"] and r["paper_mean"]]
+        for r in found:
+            half = welch([r["se"], r["paper_se"]], [10, 10], 0.95)
+            gap = r["mean"] - r["paper_mean"]
+            assert half is not None
+            apart[arm, r["n"]] = 0 if abs(gap) <= half else 1 if gap > 0 else -1
+    assert {key: sign for key, sign in apart.items() if sign} == {
+        ("baseline", 20): -1,
+        ("baseline", 30): 1,
+        **{("canonical", n): 1 for n in (10, 15, 20, 30)},
+    }
+    assert "is faster than the paper's at 20 and slower at 30" in text and "is slower at 10, 15, 20 and 30" in text
+    growth = []
+    for arm in ("baseline", "canonical"):
+        means = [math.log(_geometric(n, arm)) for n in (20, 30)]
+        growth.append(f"{(means[1] - means[0]) / math.log(30 / 20):.1f}")
+    assert f"From N = 20 to 30 alone the baseline grows as N^{growth[0]} and the canonical agent as N^{growth[1]}" in text
+
+
+def _geometric(n: int, arm: str) -> float:
+    from burnside.experiments.ring1d.analysis import times
+
+    return math.exp(sum(math.log(t) for t in times(page_tables._results("ring1d"), n, arm).times) / 10)
 
 
 def test_sentences_on_smaller_rates_in_the_1d_game() -> None:
