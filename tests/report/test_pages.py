@@ -16,7 +16,7 @@ from burnside.errors import InvalidParameter, UnknownName
 from burnside.report import page_tables
 from burnside.report.pages import rewrite, write_pages
 from burnside.report.tables import spaced, with_error, with_interval
-from burnside.stats.intervals import welch
+from burnside.stats.intervals import difference, welch
 from burnside.stats.ratios import means_ratio, times_ratio
 
 REPO = Path(__file__).resolve().parents[2]
@@ -144,7 +144,9 @@ def test_what_differs_from_table_1_in_the_1d_game() -> None:
     for arm in ("baseline", "canonical"):
         means = [math.log(_geometric(n, arm)) for n in (20, 30)]
         growth.append(f"{(means[1] - means[0]) / math.log(30 / 20):.1f}")
-    assert f"From N = 20 to 30 alone the baseline grows as N^{growth[0]} and the canonical agent as N^{growth[1]}" in text
+    assert (
+        f"From N = 20 to 30 alone the baseline grows as N^{growth[0]} and the canonical agent as N^{growth[1]}" in text
+    )
 
 
 def _geometric(n: int, arm: str) -> float:
@@ -253,6 +255,10 @@ def test_sentences_on_the_feature_alone_in_the_1d_game() -> None:
     assert f"the baseline itself needs {fewer:.1f} times fewer." in readme
 
 
+#: Of PPO's settings in the 3D game, each alone.
+CHANGES = ("entropy", "value", "rate", "rollout", "scale", "place", "clip")
+
+
 def test_sentences_on_the_3d_game() -> None:
     arms = [(a, c) for a in ("dqn", "ppo") for c in ("baseline", "canonical")]
     short = {"dqn": 400, "ppo": 300}
@@ -262,7 +268,7 @@ def test_sentences_on_the_3d_game() -> None:
     assert f"DQN {scores[0]} against {scores[1]}, PPO {scores[2]} against {scores[3]};" in readme
     changed = {(r["arm"], r["encoder"]): r for r in rows("ring3d", variant="smallest", seeds=3)}
     assert all(changed["canonical", encoder]["solved"] == 1 for encoder in ("pool", "flatten"))
-    ends = [spaced(changed[arm, "flatten"]["greedy_mean"], 1) for arm in ("baseline", "canonical")]
+    ends = [spaced(changed[arm, "pool"]["greedy_mean"], 1) for arm in ("baseline", "canonical")]
     assert f"and only the canonical agent: {ends[0]} against {ends[1]}." in readme
     for encoder in ("pool", "flatten"):
         r = changed["baseline", encoder]
@@ -275,6 +281,9 @@ def test_sentences_on_the_3d_game() -> None:
         "place",
     }
     assert not any(r["solved"] > 0.1 for r in rows("ring3d", algorithm="ppo", episodes=3_000))
+    alone = [r["solved"] for r in rows("ring3d", algorithm="ppo", episodes=3_000) if r["variant"] in CHANGES]
+    share = f"{100 * min(alone):.0f} to {100 * max(alone):.0f} % of the boards, as one move forever does"
+    assert len(alone) == len(CHANGES) and share in page
     assert row("ring3d", variant="all", episodes=20_000)["solved"] == 1
     told = rows("ring3d", arm="baseline", variant="smallest, feature")
     assert len(told) == 2 and all(r["seeds"] == 3 and r["solved"] == 1 for r in told)
@@ -284,6 +293,38 @@ def test_sentences_on_the_3d_game() -> None:
     assert (
         f"({gets['pool']} with `pool`, {gets['flatten']} with `flatten`)" in page and f"{gets['pool']} too." in readme
     )
+
+
+def test_sentences_on_training_returns_in_the_3d_game() -> None:
+    """Returns fall while ε does; compared where it is at its least, nothing falls."""
+    page = numbers_of("docs/experiments/ring3d.md")
+    columns = page_tables._results("ring3d").table("episodes")
+
+    def hundreds(arm: str, encoder: str) -> list[dict[int, float]]:
+        mine = (columns["algorithm"] == "dqn") & (columns["arm"] == arm) & (columns["encoder"] == encoder)
+        runs = {s: columns["returns"][mine & (columns["seed"] == s)].reshape(4, 100).mean(axis=1) for s in range(5)}
+        return [{s: float(run[k]) for s, run in runs.items()} for k in range(4)]
+
+    said = []
+    for encoder in ("pool", "flatten"):
+        _, _, third, last = hundreds("baseline", encoder)
+        change = difference(last, third, paired=True)
+        assert change.low is not None and change.high is not None and change.low < 0 < change.high
+        said.append(with_interval(*change))
+    assert f"it rises by {said[0]} with `pool` and by {said[1]} with `flatten`" in page
+    first, second, _, last = (math.fsum(h.values()) / 5 for h in hundreds("canonical", "pool"))
+    assert f"rises from {spaced((first + second) / 2)} in the first 200 episodes to {spaced(last)} in the last" in page
+    first, second, *_ = (math.fsum(h.values()) / 5 for h in hundreds("baseline", "pool"))
+    assert f"it is {spaced((first + second) / 2)} in the first 200 episodes" in page
+    assert 0.985**200 < 0.05, "ε of the study is at its least from episode 200 on"
+    walks = [row("ring3d", algorithm=name) for name in ("uniform random", "one move for ever")]
+    random, one = (
+        with_error(r[f"{key}_mean"], r[f"{key}_se"]) for r, key in zip(walks, ("sampled", "greedy"), strict=True)
+    )
+    assert page.count(random) >= 2 and f"measured {one} for one of the moves" in page
+    (collapsed,) = rows("ring3d", variant="rate")
+    both = {spaced(collapsed[f"{key}_mean"], 1) for key in ("greedy", "sampled")}
+    assert len(both) == 1 and f"greedy and sampled both {both.pop()}." in page
 
 
 def test_sentences_on_the_atlas() -> None:
