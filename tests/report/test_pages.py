@@ -354,10 +354,10 @@ def test_sentences_on_training_returns_in_the_3d_game() -> None:
         assert change.low is not None and change.high is not None and change.low < 0 < change.high
         said.append(with_interval(*change))
     assert f"it rises by {said[0]} with `pool` and by {said[1]} with `flatten`" in page
-    first, second, _, last = (math.fsum(h.values()) / 5 for h in hundreds("canonical", "pool"))
-    assert f"rises from {spaced((first + second) / 2)} in the first 200 episodes to {spaced(last)} in the last" in page
-    first, second, *_ = (math.fsum(h.values()) / 5 for h in hundreds("baseline", "pool"))
-    assert f"it is {spaced((first + second) / 2)} in the first 200 episodes" in page
+    start, after, _, end = (math.fsum(h.values()) / 5 for h in hundreds("canonical", "pool"))
+    assert f"rises from {spaced((start + after) / 2)} in the first 200 episodes to {spaced(end)} in the last" in page
+    start, after, *_ = (math.fsum(h.values()) / 5 for h in hundreds("baseline", "pool"))
+    assert f"it is {spaced((start + after) / 2)} in the first 200 episodes" in page
     assert 0.985**200 < 0.05, "ε of the study is at its least from episode 200 on"
     walks = [row("ring3d", algorithm=name) for name in ("uniform random", "one move for ever")]
     random, one = (
