@@ -1,7 +1,11 @@
 """Tables for people: every experiment has a layout, and its cells say what the rows say."""
 
+import re
+
 import pytest
 
+from burnside._terminal import Terminal
+from burnside.cli.console import print_table
 from burnside.cli.sweep import experiments
 from burnside.report.columns import _LAYOUTS, readable
 from burnside.runs.results import committed
@@ -38,10 +42,34 @@ def test_censored_times_and_bounds_are_said_as_such() -> None:
         ring(arm="canonical", variant="huber", solved=0.3, restricted_mean=9000.0),
     ]  # fmt: skip
     (section,) = readable("ring1d", rows)
-    assert section.headers[-1] == "paper: episodes"
-    assert section.rows[0] == ["N = 40", "baseline", "0 of 10", "more than 10 000", "–", "177 334.3 ± 21 201.9"]
+    assert section.headers[-1] == "paper: episodes" and "first reaches 95 %" in section.title
+    assert section.rows[0] == ["40", "baseline", "0 of 10", "more than 10 000", "–", "177 334.3 ± 21 201.9"]
     assert section.rows[1][3:5] == ["1 727 (1 421–2 032)", "at least 4.93"]
     assert section.rows[2][1:4] == ["canonical, huber", "3 of 10", "more than 9 000"]
+
+
+def test_seeds_that_never_solve_nine_cubes_in_ten_need_more() -> None:
+    row = {"kind": "needed", "arm": "none", "seeds": 5, "needed": 1_999_872.0, "censored": 5, "ratio": None}
+    (section,) = readable("cube_solver", [row, {**row, "needed": 253_668.0, "censored": 0}])
+    assert [cells[1:3] for cells in section.rows] == [["0 of 5", "more than 1 999 872"], ["5 of 5", "253 668"]]
+
+
+@pytest.mark.parametrize("width", [100, 80, 60])
+@pytest.mark.parametrize("name", ["cube_solver", "planar"])
+def test_no_word_or_number_is_broken_on_a_narrow_terminal(
+    name: str, width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = committed(name)
+    assert folder is not None
+    section = readable(name, experiments()[name].table(folder, True))[0]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    print_table(Terminal(width=width, color_system=None), section.headers, section.rows)
+    lines = capsys.readouterr().out.splitlines()
+    for row in (section.headers, *section.rows):
+        for word in (part for cell in row for part in re.split(r"(?<!\d) | (?!\d{3}(?!\d))", cell)):
+            assert any(word in line for line in lines), word
+    if width == 100:
+        assert max(len(line.rstrip()) for line in lines) <= width
 
 
 def test_a_row_of_the_atlas_names_its_control() -> None:

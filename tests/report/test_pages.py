@@ -16,6 +16,7 @@ from burnside.errors import InvalidParameter, UnknownName
 from burnside.report import page_tables
 from burnside.report.pages import rewrite, write_pages
 from burnside.report.tables import spaced, with_error, with_interval
+from burnside.stats.intervals import difference, welch
 from burnside.stats.ratios import means_ratio, times_ratio
 
 REPO = Path(__file__).resolve().parents[2]
@@ -102,6 +103,9 @@ def test_sentences_on_the_1d_game() -> None:
     assert f"{greedy[15].value:.1f} times at N = 15 and {greedy[20].value:.1f} at 20" in text
     limits = [ratios(page_tables._results("ring1d"))[n].text().removeprefix("at least ") for n in (40, 50)]
     assert f"the bounds of {limits[0]} and {limits[1]} are not sample complexity" in text
+    first = {n: _at_first(n) for n in (5, 10, 15, 20)}
+    assert "at once in {}, {}, {} and {} of ten runs at N = 5, 10, 15 and 20".format(*first.values()) in text
+    assert all(greedy[n].high is not None and greedy[n].high < n for n in (5, 10, 15)) and greedy[20].high > 20
     # what the page says of the fall: decided at 40 and 50, not at 35, and never for the canonical agent
     assert all(baseline[n]["late_change_high"] < 0 for n in (40, 50))
     assert baseline[35]["late_change_low"] < 0 < baseline[35]["late_change_high"]
@@ -111,6 +115,44 @@ def test_sentences_on_the_1d_game() -> None:
         f"{plain[5].value:.1f} times as many episodes at N = 5, {plain[30].value:.1f} times at N = 30. From N = 40 on"
     )
     assert words in numbers_of("README.md")
+
+
+def _at_first(n: int) -> int:
+    """Runs of the canonical agent that pass the greedy rule at their first evaluation."""
+    runs = [r for r in page_tables._results("ring1d").rows if r["n"] == n and r["arm"] == "canonical"]
+    return sum(r["greedy95"] == r["evaluate_every"] for r in runs)
+
+
+def test_what_differs_from_table_1_in_the_1d_game() -> None:
+    """By Welch's t from means and standard errors of ten seeds each; and power laws over parts of the sizes."""
+    text = numbers_of("docs/experiments/ring1d.md")
+    apart = {}
+    for arm in ("baseline", "canonical"):
+        found = [r for r in rows("ring1d", arm=arm, budget=10_000, variant="paper") if r["mean"] and r["paper_mean"]]
+        for r in found:
+            half = welch([r["se"], r["paper_se"]], [10, 10], 0.95)
+            gap = r["mean"] - r["paper_mean"]
+            assert half is not None
+            apart[arm, r["n"]] = 0 if abs(gap) <= half else 1 if gap > 0 else -1
+    assert {key: sign for key, sign in apart.items() if sign} == {
+        ("baseline", 20): -1,
+        ("baseline", 30): 1,
+        **{("canonical", n): 1 for n in (10, 15, 20, 30)},
+    }
+    assert "is faster than the paper's at 20 and slower at 30" in text and "is slower at 10, 15, 20 and 30" in text
+    growth = []
+    for arm in ("baseline", "canonical"):
+        means = [math.log(_geometric(n, arm)) for n in (20, 30)]
+        growth.append(f"{(means[1] - means[0]) / math.log(30 / 20):.1f}")
+    assert (
+        f"From N = 20 to 30 alone the baseline grows as N^{growth[0]} and the canonical agent as N^{growth[1]}" in text
+    )
+
+
+def _geometric(n: int, arm: str) -> float:
+    from burnside.experiments.ring1d.analysis import times
+
+    return math.exp(sum(math.log(t) for t in times(page_tables._results("ring1d"), n, arm).times) / 10)
 
 
 def test_sentences_on_smaller_rates_in_the_1d_game() -> None:
@@ -143,7 +185,20 @@ def test_sentences_on_the_solver_of_cubes() -> None:
     enough = min(w for (_, w), solved in sizes.items() if solved >= 90)
     assert f"The smallest network that solves nine in ten has {spaced(enough)} weights" in text
     both = f"{spaced(enough)} weights solve {sizes['equivariant-48', enough]} % where 595 021 without symmetry solve"
-    assert f"{both} {sizes['none', 595_021]} %" in readme and sizes["none", 114_253] == 0
+    assert f"{both} {sizes['none', 595_021]} %" in readme
+    (small,) = (r for r in rows("cube_solver", kind="size", arm="none") if r["weights"] == 114_253)
+    assert small["solved"] == pytest.approx(1 / 200) and "114 253 weights solve one cube in 200" in text
+    tuned: dict[str, dict[float, float]] = {}
+    for r in rows("cube_solver", kind="rate"):
+        tuned.setdefault(r["arm"], {})[r["rate"]] = r["solved"]
+    at_the_edge = {arm for arm, found in tuned.items() if max(found.values()) == found[min(found)]}
+    assert (
+        set(tuned) - at_the_edge == {"position"} and "For all but `position` that is the smallest of the three" in text
+    )
+    inverse = [f"{100 * tuned['equivariant-96'][rate]:.0f} % at {rate}" for rate in (0.002, 0.006)]
+    assert f"{inverse[0]} against {inverse[1]}" in text
+    shipped = row("cube_solver", kind="shipped", effort=0)
+    assert shipped["solved"] == 1 and f"networks solves all {spaced(shipped['cubes'])} cubes at effort 0" in text
 
 
 def test_sentences_on_the_cube() -> None:
@@ -164,12 +219,41 @@ def test_sentences_on_the_cube() -> None:
     assert conjugation in numbers_of("README.md")
 
 
+def test_what_the_cube_does_not_decide() -> None:
+    """The paper's canonical form costs more on larger cubes by search, not by error; the network ties in its error."""
+    found = page_tables._results("cube").rows
+
+    def values(n: int, arm: str, key: str) -> dict[int, float]:
+        return {r["seed"]: float(r[key]) for r in found if (r["kind"], r["n"], r["arm"]) == ("davi", n, arm)}
+
+    def cost(n: int, key: str) -> dict[int, float]:
+        ours, base = values(n, "position", key), values(n, "baseline", key)
+        return {seed: ours[seed] - base[seed] for seed in ours}
+
+    for n in (5, 6):
+        for key in ("greedy_solved", "beam_solved"):
+            assert (difference(cost(n, key), cost(3, key)).high or 0) < 0, (n, key)
+        error = difference(cost(n, "rmse"), cost(3, "rmse"))
+        assert error.low is not None and error.low < 0
+    ends = difference(values(3, "equivariant", "rmse"), values(3, "conjugation", "rmse"))
+    assert ends.low is not None and ends.low < 0, "the ledger calls it open"
+
+
 def test_sentences_on_frames() -> None:
     text, readme = numbers_of("docs/experiments/planar.md"), numbers_of("README.md")
     ten = row("planar", kind="imitation", task="push", arm="robot", demos=10)
     assert f"a saving of {ten['saving']:.0f}, and with three seeds of at least {int(ten['saving_low'])}**" in text
     full = row("planar", kind="ppo", arm="world", shift=1.0)
     assert f"reaches 90 % of successes at least {int(full['ratio_low'])} times sooner" in readme
+    results = page_tables._results("planar")
+    curves = results.table("episodes")
+    rising = []
+    for run in (r for r in results.rows if r["kind"] == "ppo" and not r["solved"]):
+        own = curves["success"][(curves["cell"] == run["cell"]) & (curves["seed"] == run["seed"])]
+        tenth = len(own) // 10
+        rising.append((own[-tenth:].mean() > own[-2 * tenth : -tenth].mean(), run["shift"]))
+    assert len(rising) == 7 and [shift for rises, shift in rising if not rises] == [1.0, 1.0]
+    assert "the seven of them succeed" in text and "Five of them still rise" in text and "Two, both at L = 1" in text
     cloud = {r["arm"]: r for r in rows("robot", kind="imitation", observation="cloud", features="poses")}
     shares = [round(100 * cloud[arm]["success"]) for arm in ("gripper", "world")]
     assert f"{shares[0]} against {shares[1]} % of the scenes after 50 demonstrations" in readme
@@ -213,6 +297,10 @@ def test_sentences_on_the_feature_alone_in_the_1d_game() -> None:
     assert f"the baseline itself needs {fewer:.1f} times fewer." in readme
 
 
+#: Of PPO's settings in the 3D game, each alone.
+CHANGES = ("entropy", "value", "rate", "rollout", "scale", "place", "clip")
+
+
 def test_sentences_on_the_3d_game() -> None:
     arms = [(a, c) for a in ("dqn", "ppo") for c in ("baseline", "canonical")]
     short = {"dqn": 400, "ppo": 300}
@@ -222,7 +310,7 @@ def test_sentences_on_the_3d_game() -> None:
     assert f"DQN {scores[0]} against {scores[1]}, PPO {scores[2]} against {scores[3]};" in readme
     changed = {(r["arm"], r["encoder"]): r for r in rows("ring3d", variant="smallest", seeds=3)}
     assert all(changed["canonical", encoder]["solved"] == 1 for encoder in ("pool", "flatten"))
-    ends = [spaced(changed[arm, "flatten"]["greedy_mean"], 1) for arm in ("baseline", "canonical")]
+    ends = [spaced(changed[arm, "pool"]["greedy_mean"], 1) for arm in ("baseline", "canonical")]
     assert f"and only the canonical agent: {ends[0]} against {ends[1]}." in readme
     for encoder in ("pool", "flatten"):
         r = changed["baseline", encoder]
@@ -235,6 +323,9 @@ def test_sentences_on_the_3d_game() -> None:
         "place",
     }
     assert not any(r["solved"] > 0.1 for r in rows("ring3d", algorithm="ppo", episodes=3_000))
+    alone = [r["solved"] for r in rows("ring3d", algorithm="ppo", episodes=3_000) if r["variant"] in CHANGES]
+    share = f"{100 * min(alone):.0f} to {100 * max(alone):.0f} % of the boards, as one move forever does"
+    assert len(alone) == len(CHANGES) and share in page
     assert row("ring3d", variant="all", episodes=20_000)["solved"] == 1
     told = rows("ring3d", arm="baseline", variant="smallest, feature")
     assert len(told) == 2 and all(r["seeds"] == 3 and r["solved"] == 1 for r in told)
@@ -244,6 +335,38 @@ def test_sentences_on_the_3d_game() -> None:
     assert (
         f"({gets['pool']} with `pool`, {gets['flatten']} with `flatten`)" in page and f"{gets['pool']} too." in readme
     )
+
+
+def test_sentences_on_training_returns_in_the_3d_game() -> None:
+    """Returns fall while ε does; compared where it is at its least, nothing falls."""
+    page = numbers_of("docs/experiments/ring3d.md")
+    columns = page_tables._results("ring3d").table("episodes")
+
+    def hundreds(arm: str, encoder: str) -> list[dict[int, float]]:
+        mine = (columns["algorithm"] == "dqn") & (columns["arm"] == arm) & (columns["encoder"] == encoder)
+        runs = {s: columns["returns"][mine & (columns["seed"] == s)].reshape(4, 100).mean(axis=1) for s in range(5)}
+        return [{s: float(run[k]) for s, run in runs.items()} for k in range(4)]
+
+    said = []
+    for encoder in ("pool", "flatten"):
+        _, _, third, last = hundreds("baseline", encoder)
+        change = difference(last, third, paired=True)
+        assert change.low is not None and change.high is not None and change.low < 0 < change.high
+        said.append(with_interval(*change))
+    assert f"it rises by {said[0]} with `pool` and by {said[1]} with `flatten`" in page
+    start, after, _, end = (math.fsum(h.values()) / 5 for h in hundreds("canonical", "pool"))
+    assert f"rises from {spaced((start + after) / 2)} in the first 200 episodes to {spaced(end)} in the last" in page
+    start, after, *_ = (math.fsum(h.values()) / 5 for h in hundreds("baseline", "pool"))
+    assert f"it is {spaced((start + after) / 2)} in the first 200 episodes" in page
+    assert 0.985**200 < 0.05, "ε of the study is at its least from episode 200 on"
+    walks = [row("ring3d", algorithm=name) for name in ("uniform random", "one move for ever")]
+    random, one = (
+        with_error(r[f"{key}_mean"], r[f"{key}_se"]) for r, key in zip(walks, ("sampled", "greedy"), strict=True)
+    )
+    assert page.count(random) >= 2 and f"measured {one} for one of the moves" in page
+    (collapsed,) = rows("ring3d", variant="rate")
+    both = {spaced(collapsed[f"{key}_mean"], 1) for key in ("greedy", "sampled")}
+    assert len(both) == 1 and f"greedy and sampled both {both.pop()}." in page
 
 
 def test_sentences_on_the_atlas() -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from burnside.cli.console import output, print_json, print_problem, styled, table
+from burnside.cli.console import output, print_json, print_problem, print_table, styled
 from burnside.cli.words import Words, flat
 from burnside.errors import BurnsideError, InvalidParameter, UnknownName, UnreadableFile
 from burnside.experiments.arms import KEY
@@ -142,10 +142,7 @@ class Table:
             return 0
         console = output()
         for section in readable(self.experiment, rows):
-            shown = table(*section.headers, title=section.title or None)
-            for cells in section.rows:
-                shown.add_row(*cells)
-            console.print(shown)
+            print_table(console, section.headers, section.rows, section.title)
             console.print()
         if any(row.get("seeds") == 1 for row in rows):
             console.print("a single seed: such rows have no interval and prove nothing")

@@ -12,6 +12,7 @@ from burnside.experiments.cube_solver.analysis import NEEDED, table
 from burnside.experiments.cube_solver.config import ARMS
 from burnside.experiments.cube_solver.run import cube
 from burnside.report import style
+from burnside.report.columns import needed_states
 from burnside.report.cube_view import add_player
 from burnside.report.page import Page
 from burnside.report.parts import add_figures, add_results
@@ -75,7 +76,7 @@ def show(page: Page, folder: Path, caption: str, out: Path, *, suffix: str = "")
     page.table(
         ["arm", "seeds", f"training states for {100 * NEEDED:.0f} %", "censored", "times fewer than 'none'"],
         [
-            [row["arm"], row["seeds"], spaced(row["needed"]), row["censored"], needed_text(row)]
+            [row["arm"], row["seeds"], needed_states(row), row["censored"], needed_text(row)]
             for row in rows
             if row["kind"] == "needed"
         ],

@@ -14,6 +14,7 @@ from burnside.experiments.arms import read_arms
 from burnside.experiments.robot.config import PILOT_SEED
 from burnside.report.atlas import atlas_tables
 from burnside.report.claims.compute import committed_file
+from burnside.report.columns import needed_states
 from burnside.report.cube import astar_table, davi_table, gap_table, label_table
 from burnside.report.cube_solver import needed_text
 from burnside.report.front import saving_card
@@ -339,7 +340,7 @@ def _cube_solver_needed() -> str:
     return markdown(
         ["arm", "seeds", "training states for 90 %", "seeds that never do", "times fewer than `none`"],
         [
-            [f"`{r['arm']}`", str(r["seeds"]), spaced(r["needed"]), str(r["censored"]), needed_text(r)] for r in rows
+            [f"`{r['arm']}`", str(r["seeds"]), needed_states(r), str(r["censored"]), needed_text(r)] for r in rows
         ],
     )  # fmt: skip
 
