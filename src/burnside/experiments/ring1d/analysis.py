@@ -180,7 +180,8 @@ def _ratios(results: Results, rule: str) -> dict[tuple[int, str, int, str], Rati
     """By N, arm, budget and variant, the budgets of an arm increasing.
 
     The baseline is the one with the same budget, or else with the next larger one, censored where the arm's budget
-    ends: nothing in a run depends on its budget, so that a shorter run would have been the beginning of it.
+    ends: nothing in a run depends on its budget, so that a shorter run by the same version on the same machine would
+    have been the beginning of it. (Others round differently, so that equal seeds give other curves.)
     """
     settings = _settings(results)
     found: dict[tuple[int, str, int, str], Ratio] = {}

@@ -113,6 +113,8 @@ PRESETS: dict[str, Plan] = {
             Plan((30, 35, 50), seeds=5, episodes=20_000, block=1, variants=("slow",)),
             Plan((40,), seeds=5, episodes=20_000, arms=("canonical",), block=1, variants=("slow",)),
             Plan((40,), seeds=5, episodes=20_000, block=1, variants=("slower",)),
+            # and is what is left the symmetry's? The control at the smaller rate.
+            Plan((30, 35, 40), seeds=5, episodes=20_000, arms=("feature",), block=1, variants=("slow",)),
         ),
     ),
     "paper": Plan(
