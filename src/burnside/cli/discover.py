@@ -63,6 +63,8 @@ class Discover:
         name = self.data or self.env
         if not name:
             raise InvalidParameter("give an environment, such as CartPole-v1, or --data FILE")
+        if self.data and self.env:
+            raise InvalidParameter(f"give {self.env} or --data {self.data}, not both: data are searched by themselves")
         with progress(f"looking for symmetries of {name}"):
             found = self._discover()
         if self.json:
@@ -78,6 +80,8 @@ class Discover:
 
         file = self.data or (self.env if Path(self.env).suffix in (".npz", ".parquet") else None)
         if file is not None:
+            if self.policy is not None or self.param:
+                raise InvalidParameter("--policy and --param are for an environment, and data have none")
             return discover_data(Transitions.from_file(file), file, z=self.z, level=self.level, seed=self.seed)
         if is_env_id(self.env):
             env = make_env(self.env, parse_parameters(self.param))
