@@ -104,6 +104,12 @@ BAD = {
     "discover CartPole-v1 --checks 0": "checks must be 1 or more, not 0",
     "discover CartPole-v1 --data none.npz": "give CartPole-v1 or --data none.npz, not both",
     "discover --data none.npz --policy theirs:make": "--policy and --param are for an environment",
+    "discover worlds:Fails": "step of the environment fails: RuntimeError: no luck (worlds.py, line 13)",
+    "discover worlds:Four": "step must return (observation, reward, terminated, truncated, info)",
+    "discover worlds:Wide": "an observation has 3 numbers, but Box(-9.0, 9.0, (2,), float32) has 2",
+    "discover worlds:mirror": "worlds:mirror is a EnvSymmetry: it must be an environment or make one",
+    "discover worlds:World --policy worlds:policy": "the policy fails: ZeroDivisionError",
+    "check worlds:World --symmetry worlds:mirror --states worlds:states": "has the shape (5,), and those of the",
     "discover --data none.npz": "0 transitions are too few to say anything: give at least 400",
     "discover --data number.npz": "0 transitions are too few",
     "discover --data few.npz": "200 transitions are too few to say anything: give at least 400",
@@ -244,6 +250,29 @@ BAD = {
     "completion fisch": "invalid choice",
 }
 
+#: Environments that do not do what Gymnasium says, and what one may give to a command besides.
+WORLDS = """import gymnasium as gym, numpy as np
+from burnside.symmetry import EnvSymmetry
+class World(gym.Env):
+    observation_space, action_space = gym.spaces.Box(-9, 9, (2,)), gym.spaces.Discrete(2)
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.x = self.np_random.normal(size=2)
+        return self.x.astype(np.float32), {}
+    def step(self, action):
+        self.x = 0.9 * self.x + 0.1 * (2 * action - 1)
+        return self.x.astype(np.float32), 0.0, False, False, {}
+class Fails(World):
+    def step(self, action): raise RuntimeError("no luck")
+class Four(World):
+    def step(self, action): return self.x, 0.0, False, {}
+class Wide(World):
+    def step(self, action): return np.zeros(3, np.float32), 0.0, False, False, {}
+mirror = EnvSymmetry("mirror", observation="-0,-1", action="labels 1,0")
+states = [np.zeros(2), np.zeros(5)]
+def policy(x): return 1 / 0
+"""
+
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -261,6 +290,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "junk.safetensors": b"\x10\0\0\0\0\0\0\0{",
         "boom.py": b"raise ValueError('import fails')\n",
         "slip.py": b"def (:\n",
+        "worlds.py": WORLDS.encode(),
         "theirs.py": b"def make():\n    raise RuntimeError('no luck')\nthree = 3\ndef wrong(mdp):\n    return 1 / 0\n",
     }.items():
         (tmp_path / name).write_bytes(content)
@@ -273,7 +303,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_plan(tmp_path / "other", "smoke", [toy.cell])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.path", [str(tmp_path), *sys.path])
-    for module in ("boom", "slip", "theirs"):
+    for module in ("boom", "slip", "theirs", "worlds"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     return tmp_path
 

@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from burnside.canonical.discovery.resting import Completion, embedded, resting, 
 from burnside.canonical.discovery.results import Budget, Discovery, Found, components_of
 from burnside.canonical.discovery.simulator import Simulator, open_simulator, reproduces
 from burnside.canonical.discovery.turns import MOST, Turn, angle_of, few_enough, find_turns, flow, turned
+from burnside.canonical.guard import theirs
 from burnside.errors import BurnsideError, InvalidParameter
 from burnside.symmetry import EnvSymmetry, Labels, Rotation, SignedPermutation
 from burnside.symmetry.proposals import Proposal, Transitions, collect, propose
@@ -132,7 +134,8 @@ def discover_env(
 
     if has_labels(env):
         return discover_table(env, name)
-    return _Search(FlatEnv(env), name, steps, samples, checks, z, tol, seed, policy, seconds).run()
+    act = None if policy is None else partial(theirs, "the policy", policy)
+    return _Search(FlatEnv(env), name, steps, samples, checks, z, tol, seed, act, seconds).run()
 
 
 @dataclass
