@@ -56,6 +56,7 @@ def test_text_in_a_pipe_is_plain(capsys: pytest.CaptureFixture[str]) -> None:
 def test_zoo_lists_every_model(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "zoo", "--json")
     assert code == 0 and set(json.loads(out)) == {*zoo.names(), "cube"}
+    assert "``" not in run(capsys, "zoo")[1]
 
 
 @pytest.mark.parametrize("command", ["audit", "minimise", "measure --seeds 1 --max-episodes 20 --fresh"])
