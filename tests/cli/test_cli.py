@@ -301,7 +301,7 @@ def test_reproduce_writes_the_report_and_survives_a_failing_part(
     def fail(*_: object) -> None:
         raise RuntimeError("no such luck")
 
-    monkeypatch.setattr(module, "front_section", lambda page, claims, out: page)  # it has been drawn once
+    monkeypatch.setattr(module, "front_section", lambda page, *_: page)  # it has been drawn once
 
     monkeypatch.setitem(module.PARTS, "broken", module.Part("Broken", fail))
     code, out, err = run(capsys, "reproduce", "--preset", "smoke", "--only", "theory,broken", "--out", str(tmp_path))

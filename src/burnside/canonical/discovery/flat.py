@@ -82,10 +82,10 @@ class FlatEnv(gym.Wrapper[Any, Any, Any, Any]):
         """An observation as a vector."""
         values = [np.asarray(v).ravel() for v in theirs("reading an observation", self._parts, observation)]
         found = np.concatenate(values, dtype=self.observation_space.dtype, casting="unsafe")
-        if found.shape != self.observation_space.shape:
+        if found.size != len(self.layout.names):
             raise InvalidParameter(
                 f"an observation has {found.size} numbers, but {self.env.observation_space} has "
-                f"{self.observation_space.shape[0]}: make the environment say what it gives"
+                f"{len(self.layout.names)}: make the environment say what it gives"
             )
         return found
 
