@@ -21,6 +21,7 @@ LAYERS: list[tuple[str, ...]] = [
         "_version",
         "_archives",
         "_checkpoints",
+        "_compiled",
         "_files",
         "_lazy",
         "_progress",

@@ -6,19 +6,22 @@ ends), its size is looked at before its content, and whatever is wrong with it i
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import io
 import json
 import os
 import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from burnside.errors import DamagedFile, UnreadableFile
+from burnside.errors import BurnsideError, DamagedFile, UnreadableFile
 
 __all__ = [
     "LARGEST_TEXT",
+    "from_parquet",
     "open_file",
     "read_bytes",
     "read_json",
@@ -94,6 +97,43 @@ def read_bytes(path: str | Path, limit: int) -> bytes:
     if len(content) > size:
         raise UnreadableFile(f"cannot read {path}: it grows while it is read; try again when it is complete")
     return content
+
+
+def from_parquet(content: bytes, take: Callable[[Any], Any]) -> Any:
+    """What ``take`` makes of the polars frame in a parquet file; what is wrong with it is told as a ``DamagedFile``.
+
+    polars has a different error for every kind of damage, and may panic.
+    """
+    import polars
+
+    try:
+        with _quiet():
+            return take(polars.read_parquet(io.BytesIO(content)))
+    except (BurnsideError, MemoryError):  # what take itself says
+        raise
+    except Exception as error:
+        raise DamagedFile(type(error).__name__) from None
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # of Rust; it is not an Exception
+            raise
+        raise DamagedFile("it makes the reader of parquet files fail") from None
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence stderr, also for Rust, which prints a panic before Python can catch it."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # there is no stderr
+        yield
+        return
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def sha256(path: str | Path) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from burnside._compiled import njit
 from burnside._random import Stream
 
 __all__ = ["AUGMENT", "ENV", "EXPLORE", "POLICY", "REPLAY", "hash_u64_nb", "randint_nb", "uniform_nb"]

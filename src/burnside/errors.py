@@ -64,7 +64,10 @@ class MissingExtra(BurnsideError, ImportError):
     """An optional dependency is not installed."""
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"this needs the package '{package}', which is not installed: pip install 'burnside[{extra}]'")
+        where = " in an environment of its own (docs/install.md)" if extra == "robot" else ""
+        super().__init__(
+            f"this needs the package '{package}', which is not installed: pip install 'burnside[{extra}]'{where}"
+        )
 
 
 class UnknownName(BurnsideError, LookupError):

@@ -9,6 +9,8 @@ import sys
 import typing
 from pathlib import Path
 
+import numpy as np
+import polars
 import pytest
 
 from burnside.cli import main
@@ -84,7 +86,8 @@ BAD = {
     "bounds --states 16 --pairs 5 --succ 3 --horizon 100 --terminal 5": "5 pairs are too few for 11 states",
     "bounds --states 5 --pairs 5 --succ 3 --horizon 100 --terminal 5": "leave none in which to act",
     "show fig2 --out file/orbits.svg": "cannot write file/orbits.svg",
-    "show fig2 --out .": "use svg, png or html",
+    "show fig2 --out .": "the file '.' has no suffix: end it with .svg, .png or .html",
+    "show fig2 --out orbits.pdf": "the suffix '.pdf' of orbits.pdf cannot be drawn: use svg, png or html",
     "show fig2 --max-states -1": "max_states must be at least 1",
     "show junk.npz": "damaged",
     "minimise nope": "unknown model",
@@ -95,9 +98,28 @@ BAD = {
     "discover nope": "is not a Gymnasium id such as CartPole-v1, a module:function, or an npz or parquet file",
     "discover missing.npz": "no file missing.npz",
     "discover junk.npz": "damaged",
-    "discover CartPole-v1 --steps 10": "give 400 steps or more",
+    "discover CartPole-v1 --steps 10": "steps must be 400 or more, not 10",
+    "discover CartPole-v1 --steps 99999999999": "a search in 99999999999 transitions needs about",
+    "discover CartPole-v1 --tol nan": "tol must be finite and 0 or more, not nan",
+    "discover CartPole-v1 --checks 0": "checks must be 1 or more, not 0",
+    "discover CartPole-v1 --data none.npz": "give CartPole-v1 or --data none.npz, not both",
+    "discover --data none.npz --policy theirs:make": "--policy and --param are for an environment",
+    "discover worlds:Fails": "step of the environment fails: RuntimeError: no luck (worlds.py, line 13)",
+    "discover worlds:Four": "step must return (observation, reward, terminated, truncated, info)",
+    "discover worlds:Wide": "an observation has 3 numbers, but Box(-9.0, 9.0, (2,), float32) has 2",
+    "discover worlds:mirror": "worlds:mirror is a EnvSymmetry: it must be an environment or make one",
+    "discover worlds:World --policy worlds:policy": "the policy fails: ZeroDivisionError",
+    "check worlds:World --symmetry worlds:mirror --states worlds:states": "has the shape (5,), and those of the",
+    "discover --data none.npz": "0 transitions are too few to say anything: give at least 400",
+    "discover --data number.npz": "0 transitions are too few",
+    "discover --data few.npz": "200 transitions are too few to say anything: give at least 400",
+    "discover --data labels.npz": "labels must be below 1024, and one is 1000000000000000000",
+    "discover --data junk.parquet": "cannot read junk.parquet as parquet: it is damaged, or something else",
+    "discover --data torn.parquet": "cannot read torn.parquet: it is a folder, not a file",
+    "discover --data ragged.parquet": "the lists of 'observations' differ in length",
     "export nope --to sb3": "neither module:env nor a Gymnasium id",
     "export MountainCar-v0 --to sb3": "the atlas says that it has none",
+    "export Reacher-v5 --to cleanrl --turns 1000000": "a subgroup of O(2) has 2 to 9999 turns here, got 1000000",
     "export CartPole-v1 --to rsl_rl": "continuous actions only",
     "export CartPole-v1 --to cleanrl --out mirror.txt": "must end in .py",
     "export CartPole-v1 --to cleanrl --symmetry theirs:three": "is not a symmetry of an environment",
@@ -115,8 +137,12 @@ BAD = {
     "lint Walker2d-v4 --repair out.txt": "end with .xml",
     "lint Walker2d-v4 --repair file/out.xml": "cannot write file/out.xml",
     "lint dm_control:walker-fly": "unknown task of walker 'fly'",
-    f"check CartPole-v1 {REFLECTION} --samples 0": "samples ≥ 1",
-    f"check CartPole-v1 {REFLECTION} --confidence nan": "confidence between 0 and 1",
+    f"check CartPole-v1 {REFLECTION} --samples 0": "samples must be 1 or more, not 0",
+    f"check CartPole-v1 {REFLECTION} --confidence nan": "confidence must lie between 0 and 1, not nan",
+    f"check CartPole-v1 {REFLECTION} --draws 3": "draws must be 20 or more, not 3",
+    f"check CartPole-v1 {REFLECTION} --tol inf": "tol must be finite and 0 or more, not inf",
+    f"check CartPole-v1 {REFLECTION} --samples 99999999999": "a check of 99999999999 samples needs about",
+    f"check CartPole-v1 {REFLECTION} --draws 99999999999": "a comparison of 99999999999 draws needs about",
     f"check CartPole-v1 {REFLECTION} --seed -1": "seed must be 0 or more",
     f"check CartPole-v1 {REFLECTION} --param foo=3": "unexpected keyword argument 'foo'",
     f"check theirs:make {REFLECTION}": "theirs:make fails: RuntimeError",
@@ -155,6 +181,7 @@ BAD = {
     f"{SMOKE} --engine ray --workers 0": "workers must be 1 or more",
     f"{SMOKE} --threads 0": "at least one thread",
     f"{SMOKE} --only colour=red": "unknown setting of a cell 'colour'",
+    "sweep mistakes --only arm=canonical": "unknown setting of a cell 'arm' (known: model, setting, side)",
     f"{SMOKE} --only n=99": "no cell of the plan has n=99",
     f"{SMOKE} --option foo": "KEY=VALUE",
     f"{SMOKE} --option foo=1": "the local engine has no options",
@@ -225,6 +252,29 @@ BAD = {
     "completion fisch": "invalid choice",
 }
 
+#: Environments that do not do what Gymnasium says, and what one may give to a command besides.
+WORLDS = """import gymnasium as gym, numpy as np
+from burnside.symmetry import EnvSymmetry
+class World(gym.Env):
+    observation_space, action_space = gym.spaces.Box(-9, 9, (2,)), gym.spaces.Discrete(2)
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.x = self.np_random.normal(size=2)
+        return self.x.astype(np.float32), {}
+    def step(self, action):
+        self.x = 0.9 * self.x + 0.1 * (2 * action - 1)
+        return self.x.astype(np.float32), 0.0, False, False, {}
+class Fails(World):
+    def step(self, action): raise RuntimeError("no luck")
+class Four(World):
+    def step(self, action): return self.x, 0.0, False, {}
+class Wide(World):
+    def step(self, action): return np.zeros(3, np.float32), 0.0, False, False, {}
+mirror = EnvSymmetry("mirror", observation="-0,-1", action="labels 1,0")
+states = [np.zeros(2), np.zeros(5)]
+def policy(x): return 1 / 0
+"""
+
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -242,9 +292,11 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "junk.safetensors": b"\x10\0\0\0\0\0\0\0{",
         "boom.py": b"raise ValueError('import fails')\n",
         "slip.py": b"def (:\n",
+        "worlds.py": WORLDS.encode(),
         "theirs.py": b"def make():\n    raise RuntimeError('no luck')\nthree = 3\ndef wrong(mdp):\n    return 1 / 0\n",
     }.items():
         (tmp_path / name).write_bytes(content)
+    _write_transitions(tmp_path)
     (tmp_path / "torn").mkdir()
     (tmp_path / "torn" / "plan-smoke.json").write_text('{"cells": [')
     toy = CellFolder(tmp_path / "other", Cell("toy", {"n": 1}))
@@ -253,9 +305,27 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_plan(tmp_path / "other", "smoke", [toy.cell])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.path", [str(tmp_path), *sys.path])
-    for module in ("boom", "slip", "theirs"):
+    for module in ("boom", "slip", "theirs", "worlds"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     return tmp_path
+
+
+def _write_transitions(folder: Path) -> None:
+    """Recordings that cannot be searched."""
+
+    def write(name: str, n: int, actions: np.ndarray) -> None:
+        seen = np.zeros((n, 2))
+        np.savez(folder / name, observations=seen, next_observations=seen, actions=actions, rewards=np.zeros(n))
+
+    write("none.npz", 0, np.zeros((0, 1)))
+    write("few.npz", 200, np.zeros((200, 1)))
+    write("labels.npz", 400, np.full(400, 10**18))
+    np.savez(folder / "number.npz", observations=1.0, next_observations=1.0, actions=1.0, rewards=1.0)
+    (folder / "junk.parquet").write_bytes(b"PAR1junkPAR1")
+    (folder / "torn.parquet").mkdir()
+    numbers = [0.0] * 400
+    columns = {"observations": [[0.0], *[[0.0, 1.0]] * 399], "actions": numbers, "rewards": numbers}
+    polars.DataFrame(columns | {"next_observations": numbers}).write_parquet(folder / "ragged.parquet")
 
 
 @pytest.mark.parametrize("line", BAD, ids=[line[:80] for line in BAD])

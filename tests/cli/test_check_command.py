@@ -34,6 +34,19 @@ def test_three_answers(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 2 and "cannot import" in err
 
 
+def test_a_state_that_cannot_be_set_is_told_in_words(capsys: pytest.CaptureFixture[str], tmp_path, monkeypatch) -> None:
+    """As in Box2D: whole trajectories are compared, and that method has words, too."""
+    (tmp_path / "my_closed.py").write_text(
+        "import gymnasium as gym\n"
+        "class Closed(gym.Wrapper):\n    unwrapped = property(lambda self: self)\n"
+        "make = lambda: Closed(gym.make('CartPole-v1'))\n"
+    )
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    assert main(["check", "my_closed:make", "--symmetry", REFLECTION, "--samples", "50"]) == 3
+    said = capsys.readouterr().out
+    assert "method: trajectories, " in said and "whole trajectories of random play" in said
+
+
 @pytest.mark.slow
 def test_three_answers_by_default(capsys: pytest.CaptureFixture[str]) -> None:
     assert check(capsys, "MountainCar-v0", "--symmetry", f"{CASES}:mountain_mirror")[0] == 1

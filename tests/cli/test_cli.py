@@ -56,6 +56,7 @@ def test_text_in_a_pipe_is_plain(capsys: pytest.CaptureFixture[str]) -> None:
 def test_zoo_lists_every_model(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "zoo", "--json")
     assert code == 0 and set(json.loads(out)) == {*zoo.names(), "cube"}
+    assert "``" not in run(capsys, "zoo")[1]
 
 
 @pytest.mark.parametrize("command", ["audit", "minimise", "measure --seeds 1 --max-episodes 20 --fresh"])
@@ -300,7 +301,7 @@ def test_reproduce_writes_the_report_and_survives_a_failing_part(
     def fail(*_: object) -> None:
         raise RuntimeError("no such luck")
 
-    monkeypatch.setattr(module, "front_section", lambda page, claims, out: page)  # it has been drawn once
+    monkeypatch.setattr(module, "front_section", lambda page, *_: page)  # it has been drawn once
 
     monkeypatch.setitem(module.PARTS, "broken", module.Part("Broken", fail))
     code, out, err = run(capsys, "reproduce", "--preset", "smoke", "--only", "theory,broken", "--out", str(tmp_path))

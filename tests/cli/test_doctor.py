@@ -166,6 +166,9 @@ def test_bounds(version: str, bounds: str, good: bool) -> None:
 def test_requirements_are_those_of_the_package() -> None:
     found = doctor.requirements()
     assert ("numpy", ">=1.26", "") in {(r.name, r.bounds, r.extra) for r in found}
+    gymnasium = importlib.metadata.requires("gymnasium") or []
+    if any(line.startswith("box2d") for line in gymnasium):  # what the extra of another package brings is needed, too
+        assert {"gymnasium", "box2d"} <= {r.name for r in found if r.extra == "box2d"}
     assert ("robosuite", "==1.5.2", "robot") in {(r.name, r.bounds, r.extra) for r in found}
 
 

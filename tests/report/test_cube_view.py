@@ -155,3 +155,12 @@ def test_the_picture_in_readme_is_a_cube_that_its_turns_solve() -> None:
     turns, moves = (spec.parse(words) for words in found.groups())
     assert len(turns) == 100 and f"solved in {len(moves)} quarter turns by 6 224 weights" in text
     assert solving_svg(spec, turns, moves, f"solved in {len(moves)} quarter turns by 6 224 weights") == text
+
+
+def test_the_words_below_a_cube_are_not_cut() -> None:
+    """A letter of the widest usual font takes 0.6 of the size of the font, on average."""
+    spec, words = CubeSpec(2), "solved in two quarter turns, with many words below"
+    text = solving_svg(spec, spec.parse("R U"), spec.parse("U' R'"), words)
+    width, size = (float(re.search(rf'{name}="([\d.]+)', text)[1]) for name in (" width", "font-size"))
+    assert width >= 0.6 * size * len(words)
+    assert 'width="160"' in solving_svg(spec, spec.parse("R"), spec.parse("R'")), "a short line leaves the net alone"

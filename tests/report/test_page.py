@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from burnside.errors import UnreadableFile
+from burnside.report.front import Card, _markup
 from burnside.report.page import Html, Page, escape, figure, table
+from burnside.report.plots import Plot
 
 
 def test_sections_are_linked_and_distinct() -> None:
@@ -51,3 +53,11 @@ def test_write(tmp_path: Path) -> None:
 def test_escape_is_for_attributes_too() -> None:
     assert escape("\"'") == "&quot;&#x27;"
     assert escape(escape("<")) == "&lt;"
+
+
+def test_the_front_page_links_to_no_tab_that_is_not_there() -> None:
+    """`burnside reproduce --only theory` has the pictures of all studies, and the tabs of one part."""
+    card = Card("What is saved?", "atlas", "A lot.", Plot("saved", "", "<?xml?><svg>drawn</svg>", b"", (), ()))
+    there, elsewhere = _markup(card), _markup(card, there=False)
+    assert there.count('href="#atlas"') == 3 and 'aria-label="What is saved?: to the tab atlas"' in there
+    assert "href" not in elsewhere and "<svg>drawn</svg>" in elsewhere and "burnside table atlas" in elsewhere

@@ -36,7 +36,7 @@ ENVIRONMENT = os.environ | {
 def parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Part]:
     """No parts but those a test puts in, in a folder of its own; the pictures of the front page take seconds."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(module, "front_section", lambda page, claims, out: page)
+    monkeypatch.setattr(module, "front_section", lambda page, *_: page)
     chosen: dict[str, Part] = {}
     monkeypatch.setattr(module, "PARTS", chosen)
     return chosen

@@ -12,7 +12,7 @@ from burnside.envs.manipulation.clouds import crop, farthest_points, unproject
 from burnside.envs.manipulation.observations import ACTION_LAYOUT, CLOUD_LAYOUT, frame_form, state_layout, state_vector
 from burnside.envs.manipulation.simulation import sample_placements
 from burnside.envs.manipulation.tasks import find_task
-from burnside.errors import InvalidParameter, UnknownName
+from burnside.errors import InvalidParameter, MissingExtra, UnknownName
 from burnside.groups.rigid import compose, rigid, so3_exp
 
 REPO = Path(__file__).resolve().parents[2]
@@ -123,3 +123,13 @@ def test_without_the_simulator_one_sentence_says_so(capsys: pytest.CaptureFixtur
         pytest.skip("the simulator is installed")
     assert main(["demos", "stack-three", "--count", "1", "--out", str(tmp_path / "x.hdf5")]) == 2
     assert "burnside[robot]" in capsys.readouterr().err.replace("\n", "")
+
+
+def test_robosuite_is_missed_before_mujoco_is_called_too_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    from burnside.envs.manipulation.scenes import load_robosuite
+
+    monkeypatch.setattr(mujoco, "__version__", "4.0.0")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name, package=None: None)
+    with pytest.raises(MissingExtra, match=r"'robosuite'.*burnside\[robot\]' in an environment of its own"):
+        load_robosuite()

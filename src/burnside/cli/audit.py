@@ -154,7 +154,8 @@ class Zoo:
         rows = table("model", "symmetries", "")
         rows.columns[1].justify = rows.columns[2].justify = "left"
         for name, about in found.items():
-            rows.add_row(name, ", ".join(about["symmetries"]) or "none", str(about["description"]))
+            plain = str(about["description"]).replace("``", "")  # as in docstrings
+            rows.add_row(name, ", ".join(about["symmetries"]) or "none", plain)
         console.print(rows)
         return 0
 

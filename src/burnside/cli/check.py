@@ -173,6 +173,7 @@ def _lines(verdict: EnvVerdict) -> list[str]:
         "deterministic": f"{verdict.checked} (state, action, generator), each outcome compared",
         "two-sample": f"{verdict.checked} (state, action, generator), each with the distribution of outcomes",
         "visited pairs": f"{verdict.checked} visited (observation, action, generator), with what followed them",
+        "trajectories": f"{verdict.checked} whole trajectories of random play, with as many images of others",
     }
     lines = [f"method: {verdict.method}, {how[verdict.method]}"]
     if verdict.counterexample is not None:

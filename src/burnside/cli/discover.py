@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from burnside.cli.check import open_environment
 from burnside.cli.console import output, print_json, progress, styled
-from burnside.cli.models import is_env_id, load_object, make_env, parse_parameters
+from burnside.cli.models import is_env_id, load_object
 from burnside.cli.words import Words
 from burnside.errors import InvalidParameter
 
@@ -63,6 +64,8 @@ class Discover:
         name = self.data or self.env
         if not name:
             raise InvalidParameter("give an environment, such as CartPole-v1, or --data FILE")
+        if self.data and self.env:
+            raise InvalidParameter(f"give {self.env} or --data {self.data}, not both: data are searched by themselves")
         with progress(f"looking for symmetries of {name}"):
             found = self._discover()
         if self.json:
@@ -78,26 +81,17 @@ class Discover:
 
         file = self.data or (self.env if Path(self.env).suffix in (".npz", ".parquet") else None)
         if file is not None:
+            if self.policy is not None or self.param:
+                raise InvalidParameter("--policy and --param are for an environment, and data have none")
             return discover_data(Transitions.from_file(file), file, z=self.z, level=self.level, seed=self.seed)
-        if is_env_id(self.env):
-            env = make_env(self.env, parse_parameters(self.param))
-        elif ":" in self.env:
-            env = self._made()
-        else:
+        if not is_env_id(self.env) and ":" not in self.env:
             raise InvalidParameter(
                 f"{self.env!r} is not a Gymnasium id such as CartPole-v1, a module:function, or an npz or parquet file"
             )
+        env = open_environment(self.env, self.param)
         policy = None if self.policy is None else load_object(self.policy)
         options = {"steps": self.steps, "samples": self.samples, "checks": self.checks, "seed": self.seed}
         return discover_env(env, self.env, z=self.z, tol=self.tol, policy=policy, seconds=self.seconds, **options)
-
-    def _made(self) -> Any:
-        from burnside.canonical.checking.access import open_env
-
-        factory, parameters = load_object(self.env), parse_parameters(self.param)
-        return open_env(
-            factory if hasattr(factory, "step") and not callable(factory) else lambda: factory(**parameters)
-        )
 
 
 _SHOWN = 5  # refuted and undecided proposals that are printed

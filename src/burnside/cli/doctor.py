@@ -130,7 +130,26 @@ def requirements() -> list[Requirement]:
         wanted = Declared(line)
         extra = re.search(r"extra\s*==\s*['\"]([^'\"]+)", str(wanted.marker))
         found.append(Requirement(wanted.name, str(wanted.specifier), extra[1] if extra else ""))
+        found += [replace(inner, extra=found[-1].extra) for inner in _of_extras(wanted)]
     return found
+
+
+def _of_extras(wanted: Declared) -> list[Requirement]:
+    """What the extras in brackets bring: of ``gymnasium[box2d]`` Box2D and pygame, if gymnasium is there to say so."""
+    if not wanted.extras:
+        return []
+    try:
+        lines = importlib.metadata.requires(wanted.name) or []
+    except importlib.metadata.PackageNotFoundError:
+        return []
+    inner = [declared for declared in map(Declared, lines) if declared.marker is not None]
+    return [
+        Requirement(one.name, str(one.specifier))
+        for one in inner
+        if one.marker is not None
+        and not one.marker.evaluate({"extra": ""})
+        and any(one.marker.evaluate({"extra": name}) for name in wanted.extras)
+    ]
 
 
 def satisfies(version: str, bounds: str) -> bool:

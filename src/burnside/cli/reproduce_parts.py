@@ -185,14 +185,15 @@ def reproduce(
     states = [PartState(name, PARTS[name].seconds.get(preset, 60.0)) for name in chosen]
     page = Page(
         "Burnside: sample complexity under symmetry",
-        lead=f"What this machine computed with the preset '{preset}'. Every table says how to get it again. "
+        lead="The pictures of the overview are made from the committed studies; the other tabs show what this machine "
+        f"computed with the preset '{preset}', and every table says how to get it again. "
         "Intervals are 95 % over seeds: Student's t for means, Welch's t on logarithms for ratios of times, Wilson's "
         "for rates with the seed as the unit.",
         tabs=True,
         fold=True,
     )
     claims = load()
-    front_section(page, claims, Path(out))
+    front_section(page, claims, Path(out), [*chosen, "claims"])
     ledger_section(page, claims)
     outcome = Reproduced(Path(out) / "index.html")
     shown = view or View()

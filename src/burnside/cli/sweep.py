@@ -71,7 +71,8 @@ class Sweep:
             raise InvalidParameter(f"workers must be {least} or more with the engine {self.engine}, not {self.workers}")
         folder = self.runs or Path("runs") / self.experiment / self.preset
         only = parse_options(self.only)
-        if "arm" in only and not any("arm" in cell.config for cell in found.plan(self.preset)):
+        known = {name for cell in found.plan(self.preset) for name in cell.config} if only else set()
+        if "arm" in only and "arm" not in known and KEY in known:
             only[KEY] = only.pop("arm")  # as the files of the ring games call it
         outcome = sweep(
             found,

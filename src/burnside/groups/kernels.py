@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from burnside._compiled import njit
 from burnside._types import AnyArray, IntArray
 
 __all__ = [

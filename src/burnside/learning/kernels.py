@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from burnside._compiled import njit
 from burnside._types import FloatArray, IntArray
 from burnside.learning.plain import Memory, Meter, Widths
 from burnside.learning.world import AgentArrays, WorldArrays

@@ -9,8 +9,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from burnside._compiled import njit
 from burnside._types import FloatArray, IntArray
 from burnside.learning.kernels import choose, episode, policy_value, record
 from burnside.learning.plain import Limits, Meter, Model

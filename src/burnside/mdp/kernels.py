@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from burnside._compiled import njit
 from burnside._types import AnyArray, FloatArray
 
 __all__ = ["aggregate_rows", "first_misplaced", "reward_violation", "row_violation"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from burnside._compiled import njit
 from burnside._types import AnyArray
 from burnside.nn.images import AVERAGE, MIRROR, Images, Ties
 

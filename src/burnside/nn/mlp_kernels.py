@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
+from burnside._compiled import njit
 from burnside._types import AnyArray
 from burnside.nn.mlp import COLUMNS, ROWS, Net
 

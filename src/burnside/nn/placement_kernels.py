@@ -8,8 +8,8 @@ plain form of every function is in :mod:`burnside.nn.placements` (``plain=True``
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from burnside._compiled import njit
 from burnside._types import AnyArray
 
 __all__ = [

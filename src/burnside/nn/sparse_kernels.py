@@ -25,10 +25,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from burnside._compiled import njit
 from burnside._types import AnyArray
 
 __all__ = [

@@ -23,6 +23,8 @@ from burnside.report.page import escape
 __all__ = ["solving_svg", "write_picture"]
 
 _UNIT = 18.0  # pixels of a sticker
+_FONT = 13  # pixels
+_LETTER = 0.6 * _FONT  # as wide as a letter of the widest usual font is on average
 _TURN = 0.35  # seconds
 _REST = 2.0
 
@@ -45,17 +47,19 @@ def solving_svg(spec: CubeSpec, turns: Sequence[int], moves: Sequence[int], word
     keys = ";".join(f"{t:.4f}" for t in times)
     timing = f'dur="{seconds:.2f}s" repeatCount="indefinite" calcMode="discrete" keyTimes="{keys}"'
     side, margin = spec.n * _UNIT, 8.0
-    width, height = 4 * side + 2 * margin, 3 * side + 2 * margin + 22
+    words = words or f"{len(moves)} turns"
+    width, height = max(4 * side, _LETTER * len(words)) + 2 * margin, 3 * side + 2 * margin + 22
+    left = (width - 4 * side) / 2
     said = f"scramble: {spec.format(turns)}; solution: {spec.format(moves)}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
         f'height="{height:g}" role="img" font-family="sans-serif">'
-        f"<title>{escape(words or 'a cube being solved')}</title>"
+        f"<title>{escape(words)}</title>"
         f"<desc>{escape(said)}</desc>"
     ]
     for (column, row), sequence in zip(net_places(spec.n).tolist(), np.stack(states).T.tolist(), strict=True):
         shown = [COLOURS[k] for k in sequence]
-        at = f'x="{margin + column * _UNIT + 1:g}" y="{margin + row * _UNIT + 1:g}"'
+        at = f'x="{left + column * _UNIT + 1:g}" y="{margin + row * _UNIT + 1:g}"'
         inside = f'<animate attributeName="fill" {timing} values="{";".join(shown)}"/>'
         look = f'width="{_UNIT - 2:g}" height="{_UNIT - 2:g}" rx="3" fill="{shown[0]}" stroke="#222"'
         parts.append(f"<rect {at} {look}>{inside}</rect>")
@@ -63,8 +67,7 @@ def solving_svg(spec: CubeSpec, turns: Sequence[int], moves: Sequence[int], word
     parts += [
         f'<rect x="0" y="{height - 4:g}" width="0" height="4" fill="{style.arm_colour("canonical")}">'
         f'<animate attributeName="width" {timing} values="{bar}"/></rect>',
-        f'<text x="{margin:g}" y="{height - 9:g}" font-size="13" fill="{style.MUTED}">'
-        f"{escape(words or f'{len(moves)} turns')}</text>",
+        f'<text x="{margin:g}" y="{height - 9:g}" font-size="{_FONT}" fill="{style.MUTED}">{escape(words)}</text>',
         "</svg>\n",
     ]
     return "".join(parts)

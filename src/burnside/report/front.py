@@ -7,7 +7,7 @@ Where results are missing, the picture is left out and a sentence says how to ma
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from importlib.resources import as_file
 from pathlib import Path
@@ -51,8 +51,8 @@ class Card:
     missing: bool = False
 
 
-def front_section(page: Page, claims: Sequence[Claim], out: Path) -> Page:
-    """Add the section ``overview``."""
+def front_section(page: Page, claims: Sequence[Claim], out: Path, tabs: Collection[str] | None = None) -> Page:
+    """Add the section ``overview``. What is not among the tabs of the page (default: all are there) is no link."""
     page.use("front").section("What was found, in pictures", id="overview")
     makers: list[Callable[[], Card]] = [
         _atlas,
@@ -66,7 +66,7 @@ def front_section(page: Page, claims: Sequence[Claim], out: Path) -> Page:
     for card in cards:
         if card.picture is not None:
             card.picture.save(out / "figures")
-    shown = "".join(_markup(card) for card in cards if not card.missing)
+    shown = "".join(_markup(card, tabs is None or card.tab in tabs) for card in cards if not card.missing)
     page.html(f'<div class="cards">{shown}</div>')
     page.text(*(f"{card.title} {card.sentence}" for card in cards if card.missing))
     return page.text(
@@ -81,7 +81,12 @@ def saving_card() -> Card:
     return _planar() if card.missing else card
 
 
-def _markup(card: Card) -> Html:
+def _markup(card: Card, there: bool = True) -> Html:
+    if not there:  # only some parts were asked for
+        svg = "" if card.picture is None else card.picture.svg
+        drawn = f'<div class="picture">{svg[svg.index("<svg") :]}</div>' if svg else ""
+        sentence = f"<p>{escape(card.sentence)} <code>burnside table {escape(card.tab)}</code></p>"
+        return Html(f'<article class="card"><h3>{escape(card.title)}</h3>{drawn}{sentence}{card.more}</article>')
     link = f'href="#{escape(card.tab)}"'
     drawn = ""
     if card.picture is not None:

@@ -141,6 +141,8 @@ def draw(
     target = Path(path)
     kind = (format if format is not None else target.suffix[1:]).lower()
     if kind not in FORMATS:
+        if not kind and format is None:
+            raise InvalidParameter(f"the file {str(path)!r} has no suffix: end it with .svg, .png or .html")
         given = f"format {format!r}" if format is not None else f"the suffix {target.suffix!r} of {target.name}"
         raise InvalidParameter(f"{given} cannot be drawn: use svg, png or html")
     picture = scene(mdp, quotient, symmetry_name=symmetry_name, max_states=max_states, title=title)

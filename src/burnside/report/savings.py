@@ -271,7 +271,7 @@ def savings_plot(
         axes.set_yticks(range(len(names)), [_short(*key) for key in names], fontsize=8)
         axes.invert_yaxis()
         axes.set_xlabel("times fewer steps")
-        axes.plot([], [], "o", mfc="white", color=style.MUTED, markersize=4, label="hollow: not shown")
+        axes.plot([], [], "o", color=style.MUTED, markersize=4, label="filled: by symmetry")
         axes.plot([], [], color=style.LINE, linewidth=4, label="order of the group")
         figure.legend(loc="outside lower center", ncols=3, fontsize=7)
 

@@ -7,13 +7,11 @@ holds the checksums of the others: a file that was cut short or changed is notic
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import hashlib
 import io
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -22,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 
 from burnside._checkpoints import read_arrays, write_arrays
-from burnside._files import read_bytes, read_json, write_atomically, write_text
+from burnside._files import from_parquet, read_bytes, read_json, write_atomically, write_text
 from burnside._types import AnyArray
 from burnside.errors import DamagedFile, InvalidParameter, MissingExtra, UnreadableFile
 from burnside.runs.cells import FORMAT, Cell, ours, plain
@@ -427,39 +425,14 @@ def _read_csv(source: _File, manifest: dict[str, Any]) -> list[Row]:
 
 
 def _frame(source: _File, take: Callable[[Any], Any]) -> Any:
-    """What ``take`` makes of a parquet file; polars has a different error for every kind of damage, and may panic."""
-    polars = _polars()
-    if polars is None:
+    """What ``take`` makes of a parquet file."""
+    if _polars() is None:
         raise MissingExtra("polars", "learn")
     content = source.content()
     try:
-        with _quiet():
-            return take(polars.read_parquet(io.BytesIO(content)))
-    except MemoryError:
-        raise
-    except Exception as error:
-        raise source.damaged(type(error).__name__) from None
-    except BaseException as error:
-        if type(error).__name__ != "PanicException":  # of Rust; it is not an Exception
-            raise
-        raise source.damaged("it makes the reader of parquet files fail") from None
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence stderr, also for Rust, which prints a panic before Python can catch it."""
-    try:
-        kept = os.dup(2)
-    except OSError:  # there is no stderr
-        yield
-        return
-    try:
-        with open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        return from_parquet(content, take)
+    except DamagedFile as error:
+        raise source.damaged(str(error)) from None
 
 
 def _read_columns(source: _File) -> dict[str, AnyArray]:

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from burnside._compiled import njit
 from burnside._types import AnyArray
 from burnside.search.plain import Nodes
 

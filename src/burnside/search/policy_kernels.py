@@ -8,8 +8,8 @@ the million states of a search have the same one with probability 10⁻⁷. A so
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from burnside._compiled import njit
 from burnside._types import AnyArray
 from burnside.search.plain import Children, Layer
 

@@ -29,6 +29,7 @@ from burnside.symmetry.vectors import SignedPermutation, Trivial, unmoved
 __all__ = ["channels_first", "finite", "flat_maps", "represented", "squashed"]
 
 _MOST = 1000  # elements of a group that is read off from functions
+_MOST_TURNS = 9999  # of a part of a continuous group; names of groups have four digits
 
 
 def finite(symmetry: EnvSymmetry, size: int = 8) -> EnvSymmetry:
@@ -52,8 +53,8 @@ def finite(symmetry: EnvSymmetry, size: int = 8) -> EnvSymmetry:
         raise InvalidParameter(
             f"{whole} has no finite subgroup that comes near to it, because of its translations: use a canonical form"
         )
-    if size < 2:
-        raise InvalidParameter(f"a subgroup of {whole} has at least 2 turns, got {size}")
+    if not 2 <= size <= _MOST_TURNS:
+        raise InvalidParameter(f"a subgroup of {whole} has 2 to {_MOST_TURNS} turns here, got {size}")
     part = {"SO(2)": f"C{size}", "O(2)": f"D{size}", "SO(3)": "O"}[whole]
     name = f"{symmetry.name}, {part} of {whole}"
     return symmetry.changed(group=part, name=name, domain=None, canonicalizer=None)

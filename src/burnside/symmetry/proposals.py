@@ -18,14 +18,19 @@ from typing import Any
 import numpy as np
 
 from burnside._archives import open_archive
+from burnside._files import from_parquet, read_bytes
 from burnside._types import AnyArray, FloatArray
-from burnside.errors import InvalidAction, InvalidParameter
+from burnside.errors import DamagedFile, InvalidAction, InvalidParameter
 from burnside.symmetry.labels import Labels
 from burnside.symmetry.vectors import SignedPermutation
 
 __all__ = ["Proposal", "Transitions", "collect", "episodes_as_arrays", "misfit", "propose", "propose_linear"]
 
 _BLOCKS = 20
+_HALF = 10 * _BLOCKS  # transitions from which anything can be said
+_FEWEST = 2 * _HALF  # one half proposes, the other one decides
+_MOST_LABELS = 1024  # of actions; each becomes a column
+_LARGEST = 2**30  # bytes of a parquet file
 _MOST = 64  # proposals
 _NODES = 4000  # of the search
 _DIVES = 64  # searches that choose at random, where there are more than can be listed
@@ -56,8 +61,8 @@ class Transitions:
             raise InvalidParameter("observations and next_observations must be arrays of the same shape (n, d)")
         if len(self.actions) != n or self.rewards.shape != (n,):
             raise InvalidParameter(f"there are {n} observations, so there must be {n} actions and rewards")
-        if n < 10 * _BLOCKS:
-            raise InvalidParameter(f"{n} transitions are too few to say anything: give at least {10 * _BLOCKS}")
+        if n < _HALF:
+            raise _too_few(n)
         arrays = (self.observations, self.next_observations, self.rewards, np.asarray(self.actions, dtype=np.float64))
         if not all(np.isfinite(a).all() for a in arrays):
             raise InvalidParameter("transitions must be finite numbers")
@@ -77,6 +82,9 @@ class Transitions:
             if not present:
                 raise InvalidParameter(f"the transitions have no array {field!r}: they have {', '.join(arrays)}")
             found[field] = np.asarray(arrays[present[0]])
+        n = min(len(array) if array.ndim else 0 for array in found.values())
+        if n < _FEWEST:
+            raise _too_few(n)
         for field, array in found.items():
             if array.dtype.kind not in "fiub":
                 raise InvalidParameter(f"{field!r} must be numbers, but they have the type {array.dtype}: flatten them")
@@ -88,7 +96,12 @@ class Transitions:
         labels = found["actions"].ndim == 1 and found["actions"].dtype.kind in "iu"
         if labels and found["actions"].min(initial=0) < 0:
             raise InvalidParameter("actions that are labels must be 0, 1, 2, …, but some are negative")
-        n_labels = int(found["actions"].max()) + 1 if labels and len(found["actions"]) else 0
+        n_labels = int(found["actions"].max()) + 1 if labels else 0
+        if n_labels > _MOST_LABELS:
+            raise InvalidParameter(
+                f"actions that are labels must be below {_MOST_LABELS}, and one is {n_labels - 1}: number those that "
+                "occur 0, 1, 2, …, or give a column of numbers as an array of shape (n, 1)"
+            )
         actions = found["actions"] if labels else _columns(found["actions"])
         return cls(
             _columns(found["observations"]), actions, np.asarray(found["rewards"], dtype=np.float64).ravel(),
@@ -112,6 +125,8 @@ class Transitions:
 
     def halves(self) -> tuple[Transitions, Transitions]:
         """The earlier and the later half."""
+        if len(self.observations) < _FEWEST:
+            raise _too_few(len(self.observations))
         half = len(self.observations) // 2
         return self._part(slice(0, half)), self._part(slice(half, None))
 
@@ -120,13 +135,21 @@ class Transitions:
         return Transitions(o, a, r, o2, self.labels)
 
 
+def _too_few(n: int) -> InvalidParameter:
+    return InvalidParameter(f"{n} transitions are too few to say anything: give at least {_FEWEST}")
+
+
 def _from_parquet(path: str | Path) -> dict[str, AnyArray]:
+    try:
+        found: dict[str, AnyArray] = from_parquet(read_bytes(path, _LARGEST), _columns_of_frame)
+    except DamagedFile as error:
+        raise DamagedFile(f"cannot read {path} as parquet: it is damaged, or something else ({error})") from None
+    return found
+
+
+def _columns_of_frame(frame: Any) -> dict[str, AnyArray]:
     import polars
 
-    try:
-        frame = polars.read_parquet(path)
-    except (OSError, polars.exceptions.PolarsError) as error:
-        raise InvalidParameter(f"{path} cannot be read as parquet: {error}") from None
     found: dict[str, AnyArray] = {}
     numbered: dict[str, list[tuple[int, str]]] = {}
     for name in frame.columns:
@@ -135,10 +158,17 @@ def _from_parquet(path: str | Path) -> dict[str, AnyArray]:
         else:
             values = frame[name]
             nested = isinstance(values.dtype, polars.List | polars.Array)
-            found[name] = np.array(values.to_list()) if nested else values.to_numpy()
+            found[name] = _stacked(values.to_list(), name) if nested else values.to_numpy()
     for stem, columns in numbered.items():
         found.setdefault(stem, frame.select([name for _, name in sorted(columns)]).to_numpy())
     return found
+
+
+def _stacked(rows: list[Any], name: str) -> AnyArray:
+    try:
+        return np.array(rows)
+    except ValueError:
+        raise InvalidParameter(f"the lists of {name!r} differ in length: every row needs as many numbers") from None
 
 
 def _from_minari(name: str) -> dict[str, AnyArray]:

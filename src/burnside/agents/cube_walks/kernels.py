@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from burnside._compiled import njit
 from burnside._random_kernels import ENV, randint_nb
 from burnside._types import AnyArray
 from burnside.agents.cube_walks.walks import Walks, WalkTables

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from burnside._compiled import njit
 from burnside._random_kernels import EXPLORE, REPLAY, randint_nb, uniform_nb
 from burnside._types import AnyArray
 from burnside.nn.image_kernels import combine, project, pull, spread

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from burnside._compiled import njit
 from burnside._random_kernels import EXPLORE, POLICY, REPLAY, randint_nb, uniform_nb
 from burnside._types import AnyArray
 from burnside.envs.ring.kernels import item_reward, move, seen_board

@@ -10,8 +10,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from burnside._compiled import njit
 from burnside._random_kernels import POLICY, uniform_nb
 from burnside._types import AnyArray
 from burnside.nn.image_kernels import combine, project, pull, spread

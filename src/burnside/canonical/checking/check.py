@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from burnside._resources import needs_memory
 from burnside.canonical.base import Canonicalizer
 from burnside.canonical.checking.access import (
     Pair,
@@ -68,6 +69,9 @@ from burnside.symmetry.declaration import EnvSymmetry, as_symmetry
 __all__ = ["PLACES", "check_symmetry"]
 
 _LEAST_DRAWS = 20
+#: Memory that a place takes at least: a state, two observations, an action and what holds them.
+PLACE_BYTES = 1000
+_DRAW_BYTES = 500  # of one outcome: an observation and what holds it
 _FORMS = 500  # observations on which a canonical form is checked, up to half of them from the search
 _TRIED = 8  # observations and actions by which elements are told apart
 _SMALL = 5000  # pairs of a table that are tried for truncation
@@ -155,11 +159,15 @@ def _validate(
     places: str,
     policy: Any,
 ) -> None:
-    if samples < 1 or draws < _LEAST_DRAWS or not 0 < confidence < 1 or not (tol >= 0 and math.isfinite(tol)):
-        raise InvalidParameter(
-            f"a check needs samples ≥ 1, draws ≥ {_LEAST_DRAWS}, a confidence between 0 and 1 and tol ≥ 0, got "
-            f"{samples}, {draws}, {confidence} and {tol}"
-        )
+    for option, given, least in (("samples", samples, 1), ("draws", draws, _LEAST_DRAWS)):
+        if given < least:
+            raise InvalidParameter(f"{option} must be {least} or more, not {given}")
+    if not 0 < confidence < 1:
+        raise InvalidParameter(f"confidence must lie between 0 and 1, not {confidence}")
+    if not (tol >= 0 and math.isfinite(tol)):
+        raise InvalidParameter(f"tol must be finite and 0 or more, not {tol}")
+    needs_memory(f"a check of {samples} samples", samples * PLACE_BYTES, "give fewer samples")
+    needs_memory(f"a comparison of {draws} draws", draws * _DRAW_BYTES, "give fewer draws")
     if not 0 < max_failure_rate < 1:
         raise InvalidParameter(f"max_failure_rate must lie between 0 and 1, got {max_failure_rate}")
     if isinstance(seed, int) and seed < 0:

@@ -193,6 +193,13 @@ class Sources:
             ) from None
         if not states:
             raise InvalidParameter("states is empty: give some, or leave it out")
+        sample = self.visits[0].pair.state
+        for state in states if isinstance(sample, np.ndarray) else ():
+            shape = theirs("a state that was given", lambda s: np.asarray(s, dtype=sample.dtype), state).shape
+            if shape != sample.shape:
+                raise InvalidParameter(
+                    f"a state that was given has the shape {shape}, and those of the environment have {sample.shape}"
+                )
         whole = (
             [(s, a, j) for s in states for a in self.bench.actions.special for j in self.moves.all]
             if len(states) * len(self.bench.actions.special) * len(self.moves.all) <= self.samples

@@ -11,6 +11,8 @@ import numpy as np
 from gymnasium import spaces
 
 from burnside._types import AnyArray, FloatArray
+from burnside.canonical.checking.access import reset_env, step_env
+from burnside.canonical.guard import theirs
 from burnside.errors import InvalidParameter
 from burnside.symmetry.states import state_adapter
 
@@ -69,18 +71,26 @@ class FlatEnv(gym.Wrapper[Any, Any, Any, Any]):
 
     def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
         """The first observation as a vector."""
-        found, info = self.env.reset(**options)
-        return self.flat(found), info
+        return self.flat(reset_env(self.env, options.get("seed"))), {}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """One step, with the action as the environment wants it."""
-        found, reward, terminated, truncated, info = self.env.step(self.original_action(action))
-        return self.flat(found), reward, terminated, truncated, info
+        found = step_env(self.env, self.original_action(action))
+        return self.flat(found.observation), found.reward, found.terminated, found.truncated, {}
 
     def flat(self, observation: Any) -> FloatArray:
         """An observation as a vector."""
-        values = [np.asarray(v).ravel() for v in _values(self.env.observation_space, observation)]
-        return np.concatenate(values, dtype=self.observation_space.dtype, casting="unsafe")
+        values = [np.asarray(v).ravel() for v in theirs("reading an observation", self._parts, observation)]
+        found = np.concatenate(values, dtype=self.observation_space.dtype, casting="unsafe")
+        if found.size != len(self.layout.names):
+            raise InvalidParameter(
+                f"an observation has {found.size} numbers, but {self.env.observation_space} has "
+                f"{len(self.layout.names)}: make the environment say what it gives"
+            )
+        return found
+
+    def _parts(self, observation: Any) -> list[Any]:
+        return list(_values(self.env.observation_space, observation))
 
     def exact(self, observation: Any) -> FloatArray:
         """The same in double precision, whatever the type of the space."""

@@ -11,12 +11,14 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from burnside._resources import needs_memory
 from burnside._types import BoolArray, FloatArray, IntArray
-from burnside.canonical.checking.check import check_symmetry
+from burnside.canonical.checking.check import PLACE_BYTES, check_symmetry
 from burnside.canonical.checking.evidence import COMPONENTS
 from burnside.canonical.checking.verdict import EnvVerdict
 from burnside.canonical.discovery.flat import FlatEnv
@@ -26,6 +28,7 @@ from burnside.canonical.discovery.resting import Completion, embedded, resting, 
 from burnside.canonical.discovery.results import Budget, Discovery, Found, components_of
 from burnside.canonical.discovery.simulator import Simulator, open_simulator, reproduces
 from burnside.canonical.discovery.turns import MOST, Turn, angle_of, few_enough, find_turns, flow, turned
+from burnside.canonical.guard import theirs
 from burnside.errors import BurnsideError, InvalidParameter
 from burnside.symmetry import EnvSymmetry, Labels, Rotation, SignedPermutation
 from burnside.symmetry.proposals import Proposal, Transitions, collect, propose
@@ -41,6 +44,7 @@ _WIDEST = 160  # numbers of an observation up to which any permutation is looked
 _MOVABLE = 24  # numbers of a state up to which states are scattered
 _TOGETHER = 64  # elements of a group that is checked as a whole though nothing is known of it
 _SOLVED = 24  # proposals for which the states that are seen as images are computed one by one
+_STEP_BYTES = 500  # memory that a transition takes at least, while they are collected
 _FEW = 60  # places of each kind in the check of a proposal that one step contradicts
 
 
@@ -117,15 +121,21 @@ def discover_env(
     >>> [(entry.generators, entry.verdict) for entry in found.found]
     [((('-0,-1,-2,-3', '1,0'),), 'holds')]
     """
-    if steps < 400 or samples < 1 or checks < 1 or not seconds > 0:
-        raise InvalidParameter(
-            f"give 400 steps or more, a sample, a check and a second, not {steps}, {samples}, {checks} and {seconds}"
-        )
+    for option, given, least in (("steps", steps, 400), ("samples", samples, 1), ("checks", checks, 1)):
+        if given < least:
+            raise InvalidParameter(f"{option} must be {least} or more, not {given}")
+    if not seconds > 0:
+        raise InvalidParameter(f"seconds must be positive, not {seconds}")
+    if not (tol >= 0 and np.isfinite(tol)):
+        raise InvalidParameter(f"tol must be finite and 0 or more, not {tol}")
+    needs_memory(f"a search in {steps} transitions", steps * _STEP_BYTES, "give fewer steps")
+    needs_memory(f"a search with {samples} samples", samples * PLACE_BYTES, "give fewer samples")
     from burnside.canonical.discovery.tables import discover_table, has_labels
 
     if has_labels(env):
         return discover_table(env, name)
-    return _Search(FlatEnv(env), name, steps, samples, checks, z, tol, seed, policy, seconds).run()
+    act = None if policy is None else partial(theirs, "the policy", policy)
+    return _Search(FlatEnv(env), name, steps, samples, checks, z, tol, seed, act, seconds).run()
 
 
 @dataclass

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from burnside._compiled import njit
 from burnside._types import FloatArray, IntArray
 
 __all__ = ["STIFFNESS", "Arm", "torques"]

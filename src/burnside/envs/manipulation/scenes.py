@@ -8,6 +8,7 @@ to other processes, which then never load it.
 from __future__ import annotations
 
 import copy
+import importlib.util
 import logging
 import os
 from dataclasses import dataclass, replace
@@ -48,6 +49,8 @@ class Scene:
 def load_robosuite() -> Any:
     """robosuite, or one sentence about why not."""
     mujoco = load_mujoco()
+    if importlib.util.find_spec("robosuite") is None:  # before the version, which is right for all but robosuite
+        raise MissingExtra("robosuite", "robot")
     version = tuple(int(part) for part in mujoco.__version__.split(".")[:2])
     if version >= (3, 10):
         raise InvalidParameter(

@@ -10,8 +10,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from burnside._compiled import njit
 from burnside._random_kernels import ENV, uniform_nb
 from burnside._types import AnyArray, BoolArray, FloatArray, IntArray
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from burnside._compiled import njit
 from burnside._random_kernels import AUGMENT, ENV, randint_nb, uniform_nb
 from burnside._types import AnyArray
 
