@@ -69,6 +69,21 @@ def test_the_policy_is_small_and_says_how_it_was_made() -> None:
     assert policy.config == WalkConfig.preset("shipped") and (policy.arm, policy.seed) == ("equivariant", 0)
 
 
+@pytest.mark.parametrize(("turns", "count"), [(15, 3), pytest.param(100, 10, marks=pytest.mark.slow)])
+def test_4_cubes_whose_inner_layers_turn(turns: int, count: int, capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["solve", "--n", "4", "--slices", "--scramble", str(turns), "--count", str(count), "--seed", "6", "--json"]
+    main(line)
+    found = json.loads(capsys.readouterr().out)
+    assert found["cubes"] == count and found["solved"] >= 0.9 * count
+    assert "cube4-slices-policy" in found["heuristic"]
+
+
+def test_the_policy_of_the_4_cube_says_how_it_was_made() -> None:
+    policy = load_policy(Path(str(files("burnside") / "data" / "cube4-slices-policy.safetensors")))
+    assert (policy.spec, policy.arm, policy.seed) == (CubeSpec(4, "slices", "fixed"), "equivariant", 0)
+    assert policy.config == WalkConfig.preset("shipped-slices") and policy.weights < 100_000
+
+
 def test_one_cube_and_more_effort(capsys: pytest.CaptureFixture[str]) -> None:
     lengths = []
     for effort in ("0", "2"):

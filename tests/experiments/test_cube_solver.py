@@ -39,7 +39,7 @@ def test_states_needed_are_interpolated_and_censored() -> None:
 
 def test_smoke_and_its_part_of_the_report(tmp_path: Path) -> None:
     outcome = sweep(CubeSolver(), "smoke", tmp_path / "runs", workers=0)
-    assert outcome.ok and len(outcome.done) == 6
+    assert outcome.ok and len(outcome.done) == 7
     rows = table(tmp_path / "runs")
     assert {row["kind"] for row in rows} == {"budget", "size", "shipped", "slices", "needed"}
     assert all(0 <= row["solved"] <= 1 for row in rows if row["kind"] != "needed")
@@ -47,8 +47,9 @@ def test_smoke_and_its_part_of_the_report(tmp_path: Path) -> None:
     assert [(row["effort"], row["cubes"]) for row in shipped] == [(0, 2), (1, 1)]
     assert len(read_results(tmp_path / "runs").table("efforts")["length"]) == 3
     slices = [row for row in rows if row["kind"] == "slices"]
-    assert [(row["n"], row["turns"], row["width"], row["cubes"]) for row in slices] == [(4, 2, 8, 2)]
-    assert slices[0]["solved"] == 1  # within the table of the last turns
+    assert [(row["n"], row["turns"], row["width"], row["cubes"]) for row in slices] == [(4, 2, 8, 2), (4, 5, 8, 2)]
+    assert all(row["solved"] == 1 for row in slices)  # within the table of the last turns
+    assert [row["table"] for row in slices] == [4, 5] and slices[1]["weights"] == 85_719
     assert {row["n"] for row in rows if row["kind"] not in ("slices", "needed")} == {3}
     page = Page("solver")
     cube_solver_part(page, "smoke", tmp_path / "runs", tmp_path / "out")
