@@ -130,7 +130,8 @@ def _blocks(plan: Plan, n: int, arm: str, variant: str) -> list[Cell]:
         "evaluate_every": EVALUATE_EVERY,
         "evaluation_boards": EVALUATION_BOARDS,
     }
-    blocks = [tuple(range(s, min(s + plan.block, plan.seeds))) for s in range(0, plan.seeds, plan.block)]
+    end = plan.first + plan.seeds
+    blocks = [tuple(range(s, min(s + plan.block, end))) for s in range(plan.first, end, plan.block)]
     # unsolved rings run into the time limit of 4N steps nearly every episode, solved ones do not
     cost = episodes * (n / 2 if arm == "canonical" or n < 25 else 3 * n) * plan.block
     if arm == "equivariant":
