@@ -420,3 +420,27 @@ def test_equal_sweeps_give_equal_files(tmp_path: Path) -> None:
         time.sleep(2.1 if name == "a" else 0)  # the clock of a zip ticks every two seconds
     assert snapshot(tmp_path / "a") == snapshot(tmp_path / "b")
     assert any(name.endswith(".npz") for name in snapshot(tmp_path / "a"))
+
+
+@dataclass(frozen=True)
+class SeedsJob(ToyJob):
+    """Cells of one seed each."""
+
+    def plan(self, preset: str) -> Sequence[Cell]:
+        """Six seeds of one setting."""
+        return [Cell("toy", {"n": 0, "steps": self.steps}, seeds=(seed,)) for seed in range(6)]
+
+
+def test_seeds_can_be_chosen(tmp_path: Path) -> None:
+    def run(which: object) -> set[int]:
+        folder = tmp_path / str(which)
+        sweep(SeedsJob(5), "laptop", folder, workers=0, progress="none", only={"n": 0, "seeds": which})
+        return {cell["seeds"][0] for cell in json.loads((folder / "plan-laptop.json").read_text())["cells"]}
+
+    assert (run(4), run("2-4")) == ({4}, {2, 3, 4})
+    with pytest.raises(InvalidParameter, match="one seed, or the first and the last"):
+        run("2,4")
+    with pytest.raises(InvalidParameter, match="no cell of the plan has n=0, seeds=7"):
+        run(7)
+    with pytest.raises(InvalidParameter, match="no cell of the plan"):  # the toy's cells have the seeds 7 and 3
+        sweep(ToyJob(5), "laptop", tmp_path / "both", workers=0, progress="none", only={"seeds": 7})

@@ -59,7 +59,7 @@ class Sweep:
     track: bool = False
     """Also write the logs for TensorBoard, into the subfolder tensorboard."""
     only: Words = ()
-    """Run only the cells with these settings, as KEY=VALUE: arm=equivariant n=10."""
+    """Run only the cells with these settings, as KEY=VALUE: arm=equivariant n=10; seeds=3 or seeds=5-9 choose seeds."""
     option: Words = ()
     """Options of the engine as KEY=VALUE: timeout_min=240 slurm_partition=gpu for Slurm, address=auto for Ray."""
 

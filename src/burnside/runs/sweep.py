@@ -57,6 +57,10 @@ class SweepOutcome:
         return 1 if self.failed else 130 if self.left else 0
 
 
+#: The name by which seeds are chosen; they are not a part of a cell's config.
+_SEEDS = "seeds"
+
+
 def sweep(
     job: Job,
     preset: str,
@@ -92,7 +96,8 @@ def sweep(
         track: also write the logs for TensorBoard.
         options: of the engine.
         only: keys and values of a cell's config; cells that differ in one of them are not run. They stay in the plan of
-            the folder if they are in it.
+            the folder if they are in it. ``seeds`` may be among them: one seed, or the first and the last, ``"5-9"``;
+            cells that have another seed as well are not run.
         progress: ``auto`` (a table on a terminal, lines in a pipe), ``none``, or a function ``(finished, all)``.
     """
     if threads < 1:
@@ -127,15 +132,34 @@ def sweep(
 
 
 def _chosen(cells: Sequence[Cell], only: Mapping[str, Any]) -> list[Cell]:
-    known = {name for cell in cells for name in cell.config}
+    known = {name for cell in cells for name in cell.config} | {_SEEDS}
     for key in only:
         if key not in known:
             raise UnknownName("setting of a cell", key, known)
-    chosen = [cell for cell in cells if all(cell.config.get(key) == value for key, value in only.items())]
+    settings = {key: value for key, value in only.items() if key != _SEEDS}
+    seeds = _span(only[_SEEDS]) if _SEEDS in only else None
+    chosen = [
+        cell
+        for cell in cells
+        if all(cell.config.get(key) == value for key, value in settings.items())
+        and (seeds is None or all(seed in seeds for seed in cell.seeds))
+    ]
     if cells and not chosen:
         wanted = ", ".join(f"{key}={value}" for key, value in only.items())
         raise InvalidParameter(f"no cell of the plan has {wanted}: check the spelling of the value")
     return chosen
+
+
+def _span(text: Any) -> range:
+    """The seeds that a word stands for.
+
+    >>> _span(3), _span("5-9")
+    (range(3, 4), range(5, 10))
+    """
+    first, _, last = str(text).partition("-")
+    if not (first.isdecimal() and (last or first).isdecimal()):
+        raise InvalidParameter(f"seeds={text} must be one seed, or the first and the last: seeds=3 or seeds=5-9")
+    return range(int(first), int(last or first) + 1)
 
 
 def _checked(cells: Sequence[Cell]) -> list[Cell]:
