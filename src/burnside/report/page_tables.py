@@ -201,14 +201,25 @@ def _ring1d_slow() -> str:
     if not sizes:
         return _PLANNED
 
-    def cell(n: int, variant: str) -> str:
-        if (row := rows.get((n, variant))) is None:
+    def cell(n: int, variant: str, name: str) -> str:
+        row = rows.get((n, variant))
+        if row is None or (row[name] is None and not row[f"{name}_bound"]):
             return "–"
-        return with_limits(row["ratio"], row["ratio_low"], row["ratio_high"], row["ratio_bound"], 2)
+        value, low, high, bound = (row[f"{name}{part}"] for part in ("", "_low", "_high", "_bound"))
+        return with_limits(value, low, high, bound, 2)
 
+    baseline = [f"baseline, rate {text}" for text in variants.values()]
+    feature = [f"feature, rate {variants[variant]}" for variant in ("paper", "slow")]
     return markdown(
-        ["N", *(f"rate {text}" for text in variants.values())],
-        [[str(n), *(cell(n, variant) for variant in variants)] for n in sizes],
+        ["N", *baseline, *feature],
+        [
+            [
+                str(n),
+                *(cell(n, variant, "ratio") for variant in variants),
+                *(cell(n, variant, "feature_ratio") for variant in ("paper", "slow")),
+            ]
+            for n in sizes
+        ],
     )
 
 
