@@ -348,6 +348,16 @@ def test_no_command_is_left_out() -> None:
     assert names == {line.split()[0] for line in BAD}
 
 
+@pytest.mark.parametrize(
+    ("word", "hint"), [("chek", "'chek': did you mean 'check'"), ("", "''"), ("./x.json", "x.json")]
+)
+def test_an_unknown_command_is_one_sentence(word: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([word, "CartPole-v1"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: unknown command ") and hint in said and len(said.splitlines()) == 1
+    assert said.rstrip().endswith("; burnside --help says what each does")
+
+
 def test_a_disk_that_fails_is_one_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     from burnside.cli.audit import Zoo
 
