@@ -109,6 +109,7 @@ BAD = {
     "discover worlds:Wide": "an observation has 3 numbers, but Box(-9.0, 9.0, (2,), float32) has 2",
     "discover worlds:mirror": "worlds:mirror is a EnvSymmetry: it must be an environment or make one",
     "discover worlds:World --policy worlds:policy": "the policy fails: ZeroDivisionError",
+    "discover worlds:World --policy worlds:five": "with 5, which is not an action of Discrete(2)",
     "check worlds:World --symmetry worlds:mirror --states worlds:states": "has the shape (5,), and those of the",
     "discover --data none.npz": "0 transitions are too few to say anything: give at least 400",
     "discover --data number.npz": "0 transitions are too few",
@@ -273,6 +274,7 @@ class Wide(World):
 mirror = EnvSymmetry("mirror", observation="-0,-1", action="labels 1,0")
 states = [np.zeros(2), np.zeros(5)]
 def policy(x): return 1 / 0
+def five(x): return 5
 """
 
 
@@ -346,6 +348,16 @@ def test_one_sentence_and_exit_code_2(line: str, place: Path, capsys: pytest.Cap
 def test_no_command_is_left_out() -> None:
     names = {annotation.__metadata__[0].name for annotation in typing.get_args(Command)}
     assert names == {line.split()[0] for line in BAD}
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"), [("chek", "'chek': did you mean 'check'"), ("", "''"), ("./x.json", "x.json")]
+)
+def test_an_unknown_command_is_one_sentence(word: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([word, "CartPole-v1"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: unknown command ") and hint in said and len(said.splitlines()) == 1
+    assert said.rstrip().endswith("; burnside --help says what each does")
 
 
 def test_a_disk_that_fails_is_one_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

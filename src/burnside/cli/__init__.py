@@ -53,10 +53,16 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _main(arguments: list[str]) -> int:
+    from burnside.cli.overview import COMMANDS, QUESTION
+
+    names = [name for group in COMMANDS.values() for name in group]
+    if not arguments[0].startswith("-") and arguments[0] not in names:
+        from burnside.errors import UnknownName
+
+        return _problem(f"{UnknownName('command', arguments[0], names)}; burnside --help says what each does")
     import tyro
 
     from burnside.cli import commands
-    from burnside.cli.overview import QUESTION
 
     try:
         command = tyro.cli(

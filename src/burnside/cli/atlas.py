@@ -150,7 +150,8 @@ def _list(found: list[AtlasEntry]) -> None:
         )
     console.print(rows)
     with_symmetry = sum(entry.claim == "symmetry" for entry in found)
-    console.print(f"{len(found)} entries, {with_symmetry} with a symmetry; burnside atlas ENV explains one")
+    count = "1 entry" if len(found) == 1 else f"{len(found)} entries"
+    console.print(f"{count}, {with_symmetry} with a symmetry; burnside atlas ENV explains one")
 
 
 def _explain(entry: AtlasEntry) -> None:

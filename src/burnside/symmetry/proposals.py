@@ -82,9 +82,6 @@ class Transitions:
             if not present:
                 raise InvalidParameter(f"the transitions have no array {field!r}: they have {', '.join(arrays)}")
             found[field] = np.asarray(arrays[present[0]])
-        n = min(len(array) if array.ndim else 0 for array in found.values())
-        if n < _FEWEST:
-            raise _too_few(n)
         for field, array in found.items():
             if array.dtype.kind not in "fiub":
                 raise InvalidParameter(f"{field!r} must be numbers, but they have the type {array.dtype}: flatten them")
@@ -96,6 +93,9 @@ class Transitions:
         labels = found["actions"].ndim == 1 and found["actions"].dtype.kind in "iu"
         if labels and found["actions"].min(initial=0) < 0:
             raise InvalidParameter("actions that are labels must be 0, 1, 2, …, but some are negative")
+        n = min(len(array) if array.ndim else 0 for array in found.values())
+        if n < _FEWEST:
+            raise _too_few(n)
         n_labels = int(found["actions"].max()) + 1 if labels else 0
         if n_labels > _MOST_LABELS:
             raise InvalidParameter(

@@ -26,7 +26,7 @@ from burnside.canonical.checking.spaces import Actions
 from burnside.canonical.guard import theirs
 from burnside.errors import InvalidParameter
 
-__all__ = ["Coverage", "Visit", "choose_visits", "time_limit", "walk"]
+__all__ = ["Coverage", "Visit", "choose_visits", "policy_action", "time_limit", "walk"]
 
 _STAY = 0.85  # an action of habit is repeated so often
 _STRAY = 0.05  # an episode of one action leaves it so often
@@ -141,15 +141,20 @@ def _following(
     def act(seen: Any) -> Any:
         if leave and rng.random() < leave:
             return actions.random()
-        found = plain_action(space, theirs("the policy", policy, copied(seen)))
-        if not space.contains(found):
-            raise InvalidParameter(
-                f"the policy answers {show(seen)} with {show(found)}, which is not an action of {space}: a policy is a "
-                "function of the observation that returns an action"
-            )
-        return found
+        return policy_action(policy, space, seen)
 
     return act
+
+
+def policy_action(policy: Callable[[Any], Any], space: Any, seen: Any) -> Any:
+    """What a policy of the user's does, if it is an action."""
+    found = plain_action(space, theirs("the policy", policy, copied(seen)))
+    if not space.contains(found):
+        raise InvalidParameter(
+            f"the policy answers {show(seen)} with {show(found)}, which is not an action of {space}: a policy is a "
+            "function of the observation that returns an action"
+        )
+    return found
 
 
 def time_limit(env: Any) -> int:

@@ -21,6 +21,7 @@ from burnside._types import BoolArray, FloatArray, IntArray
 from burnside.canonical.checking.check import PLACE_BYTES, check_symmetry
 from burnside.canonical.checking.evidence import COMPONENTS
 from burnside.canonical.checking.verdict import EnvVerdict
+from burnside.canonical.checking.walks import policy_action
 from burnside.canonical.discovery.flat import FlatEnv
 from burnside.canonical.discovery.groups import ELEMENTS, generated, points
 from burnside.canonical.discovery.lifting import GOOD, Lifter, Screen, Screening, scattered
@@ -28,7 +29,6 @@ from burnside.canonical.discovery.resting import Completion, embedded, resting, 
 from burnside.canonical.discovery.results import Budget, Discovery, Found, components_of
 from burnside.canonical.discovery.simulator import Simulator, open_simulator, reproduces
 from burnside.canonical.discovery.turns import MOST, Turn, angle_of, few_enough, find_turns, flow, turned
-from burnside.canonical.guard import theirs
 from burnside.errors import BurnsideError, InvalidParameter
 from burnside.symmetry import EnvSymmetry, Labels, Rotation, SignedPermutation
 from burnside.symmetry.proposals import Proposal, Transitions, collect, propose
@@ -134,8 +134,9 @@ def discover_env(
 
     if has_labels(env):
         return discover_table(env, name)
-    act = None if policy is None else partial(theirs, "the policy", policy)
-    return _Search(FlatEnv(env), name, steps, samples, checks, z, tol, seed, act, seconds).run()
+    flat = FlatEnv(env)
+    act = None if policy is None else partial(policy_action, policy, flat.action_space)
+    return _Search(flat, name, steps, samples, checks, z, tol, seed, act, seconds).run()
 
 
 @dataclass
