@@ -116,7 +116,7 @@ PRESETS: dict[str, Plan] = {
             Plan((40,), seeds=5, episodes=20_000, arms=("canonical",), block=1, variants=("slow",)),
             Plan((40,), seeds=5, episodes=20_000, block=1, variants=("slower",)),
             # and is what is left the symmetry's? The control at the smaller rate.
-            Plan((30,), seeds=5, episodes=20_000, arms=("feature",), block=1, variants=("slow",)),
+            Plan((30, 50), seeds=5, episodes=20_000, arms=("feature",), block=1, variants=("slow",)),
             # Five seeds left that open at 35 and 40 (1.4 and 1.9 times as many episodes as the canonical agent's), so
             # five more were added to both; those of the canonical agent from 0 on are named above.
             Plan((35, 40), seeds=10, episodes=20_000, arms=("feature",), block=1, variants=("slow",)),
