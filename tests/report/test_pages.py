@@ -291,10 +291,20 @@ def test_sentences_on_the_feature_alone_in_the_1d_game() -> None:
     assert with_interval(*(left[35][f"feature_ratio{end}"] for end in ("", "_low", "_high")), digits=2) in text
     assert f"at least {left[40]['feature_ratio_low']:.2f} at N = 40" in text
     assert left[40]["feature_ratio_bound"] == "at least"
-    collapsing = row("ring1d", n=40, arm="feature")
+    collapsing = row("ring1d", n=40, arm="feature", budget=10_000)
     assert collapsing["late_change_high"] > 0 and collapsing["seeds"] - collapsing["censored"] == 6
     fewer = row("ring1d", n=30, arm="feature", budget=10_000)["ratio"]
-    assert f"the baseline itself needs {fewer:.1f} times fewer." in readme
+    assert f"the baseline itself needs {fewer:.1f} times fewer at N = 30" in readme
+    slow = {n: row("ring1d", n=n, arm="canonical", variant="slow") for n in (30, 35, 40)}
+    rests = {
+        n: with_interval(*(r[f"feature_ratio{end}"] for end in ("", "_low", "_high")), digits=2)
+        for n, r in slow.items()
+    }
+    assert f"takes {rests[30]} times the canonical agent's episodes at N = 30, {rests[35]} at N = 35" in text
+    assert f"and {rests[40]} at N = 40, and every run of it converges" in text
+    assert f"the symmetry saves another {rests[40]} times" in readme
+    assert all(row("ring1d", n=n, arm="feature", variant="slow")["censored"] == 0 for n in slow)
+    assert slow[35]["feature_ratio_low"] < 1 < slow[40]["feature_ratio_low"] and slow[40]["seeds"] == 10
 
 
 #: Of PPO's settings in the 3D game, each alone.
@@ -302,12 +312,18 @@ CHANGES = ("entropy", "value", "rate", "rollout", "scale", "place", "clip")
 
 
 def test_sentences_on_the_3d_game() -> None:
-    arms = [(a, c) for a in ("dqn", "ppo") for c in ("baseline", "canonical")]
+    arms_of_two = ("baseline", "canonical")
+    arms = [(a, c) for a in ("dqn", "ppo") for c in arms_of_two]
     short = {"dqn": 400, "ppo": 300}
     found = [row("ring3d", algorithm=a, encoder="pool", arm=c, variant="", episodes=short[a]) for a, c in arms]
     scores = [spaced(r["greedy_mean"], 1) for r in found]
     readme, page = numbers_of("README.md"), numbers_of("docs/experiments/ring3d.md")
-    assert f"DQN {scores[0]} against {scores[1]}, PPO {scores[2]} against {scores[3]};" in readme
+    assert f"({scores[0]} for the baseline against {scores[1]} for the canonical agent)" in readme
+    whole = [row("ring3d", algorithm="ppo", encoder="pool", arm=c, variant="", episodes=50_000) for c in arms_of_two]
+    ends_at = [spaced(r["greedy_mean"], 1) for r in whole]
+    assert f"nothing in all its 50 000 episodes: {ends_at[0]} against {ends_at[1]}, and" in readme
+    assert f"greedy {scores[2]} and {scores[3]} on five to seven cells" in page
+    assert all(r["sampled_mean"] > r["greedy_mean"] + 25 and r["solved"] < 0.1 for r in whole)
     changed = {(r["arm"], r["encoder"]): r for r in rows("ring3d", variant="smallest", seeds=3)}
     assert all(changed["canonical", encoder]["solved"] == 1 for encoder in ("pool", "flatten"))
     ends = [spaced(changed[arm, "pool"]["greedy_mean"], 1) for arm in ("baseline", "canonical")]
