@@ -305,6 +305,10 @@ def test_sentences_on_the_feature_alone_in_the_1d_game() -> None:
     assert f"the symmetry saves another {rests[40]} times" in readme
     assert all(row("ring1d", n=n, arm="feature", variant="slow")["censored"] == 0 for n in slow)
     assert slow[35]["feature_ratio_low"] < 1 < slow[40]["feature_ratio_low"] and slow[40]["seeds"] == 10
+    last, alone = row("ring1d", n=50, arm="canonical", variant="slow"), row("ring1d", n=50, arm="feature")
+    assert alone["seeds"] - alone["censored"] == 3 and "3 of 5 runs with the feature converge" in text
+    assert f"after {spaced(last['mean'])} on average" in text and last["censored"] == 0
+    assert f"(at least {last['feature_ratio_low']:.1f})" in text
 
 
 #: Of PPO's settings in the 3D game, each alone.
