@@ -267,10 +267,15 @@ def test_sentences_on_frames() -> None:
 
 def test_sentences_on_the_4_cube() -> None:
     text = numbers_of("docs/experiments/cube.md")
-    widest = row("cube_solver", kind="slices", turns=100, width=16_384)
-    solved = round(widest["solved"] * widest["cubes"])
-    assert f"a beam of 16 384 solves {solved} of {widest['cubes']} random cubes of 100 turns" in text
-    assert f"Their solutions have {widest['length']:.0f} turns" in text and widest["weights"] < 48_500
+    found = {r["width"]: r for r in rows("cube_solver", kind="slices", turns=100, weights=85_719)}
+    solved = {width: (round(r["solved"] * r["cubes"]), r["cubes"]) for width, r in found.items()}
+    assert solved == {1_024: (17, 50), 4_096: (42, 50), 16_384: (10, 10)}
+    assert "a beam of 1 024 solves 17 of 50, one of 4 096 solves 42 of 50, and one of 16 384 all 10" in text
+    lengths = [r["length"] for r in found.values()]
+    assert f"{min(lengths):.0f} to {max(lengths):.0f} turns on average" in text
+    before = row("cube_solver", kind="slices", turns=100, width=16_384, weights=47_931)
+    assert f"solved {round(before['solved'] * before['cubes'])} of {before['cubes']} with a beam of 16 384" in text
+    assert f"its solutions had {before['length']:.0f} turns" in text
 
 
 def test_sentences_on_the_feature_alone_in_the_1d_game() -> None:
