@@ -222,7 +222,7 @@ def test_names_are_escaped(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["x.pdf", "x", "x.svg.gz"])
 def test_bad_suffix(name: str, tmp_path: Path) -> None:
     mdp, q = model("fig2")
-    with pytest.raises(InvalidParameter, match="svg, .?png or .?html"):
+    with pytest.raises(InvalidParameter, match=r"svg, .?png or .?html"):
         draw(mdp, q, tmp_path / name, symmetry_name="Z2")
     with pytest.raises(InvalidParameter, match=r"'jpeg'.*svg, png or html"):
         draw(mdp, q, tmp_path / "x.svg", symmetry_name="Z2", format="jpeg")
