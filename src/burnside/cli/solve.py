@@ -68,7 +68,8 @@ class Solve:
     depth: int | None = None
     """Policy, beam and greedy: moves after which they give up; default 60 for a policy (250 with --slices), else 40."""
     endgame: int | None = None
-    """Policy: the last turns are looked up in a table of this depth; default 7 with 12 turns. 8 takes 2 s and 70 MB."""
+    """Policy: the last turns are looked up in a table of this depth; default 7 with 12 turns (8 takes 2 s and
+    70 MB), 6 for the 4-cube with --slices."""
     threads: int = 1
     """Threads of the network. More help only on cores that nothing else uses."""
     show: bool = False

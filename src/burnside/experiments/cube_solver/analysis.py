@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from burnside.experiments.cube_solver.config import ARMS
+from burnside.experiments.cube_solver.config import ARMS, FIRST_TABLE
 from burnside.runs import Results, read_results
 from burnside.stats import Times, mean_interval, rate_over_seeds, times_ratio
 from burnside.stats.ratios import ratio_columns
@@ -51,7 +51,7 @@ def rates(results: Results) -> list[dict[str, Any]]:
         n = int(row["n"]) if kind == "slices" else 3
         effort = int(row["effort"]) if kind == "shipped" else None
         width = int(row["width"]) if kind in ("slices", "budget", "size", "rate") else None
-        limits = (int(row["depth"]), int(row.get("table") or 4)) if kind == "slices" else (None, None)
+        limits = (int(row["depth"]), int(row.get("table") or FIRST_TABLE)) if kind == "slices" else (None, None)
         learnt = (int(row["weights"]), int(row["states"]), float(row["rate"]))
         groups.setdefault((kind, n, row["arm"], *learnt, effort, width, int(row["turns"]), *limits), []).append(row)
     order = {kind: k for k, kind in enumerate(("rate", "budget", "size", "shipped", "slices"))}

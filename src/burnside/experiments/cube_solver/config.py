@@ -9,6 +9,7 @@ from burnside.agents.cube_walks.config import WalkConfig
 
 __all__ = [
     "ARMS",
+    "FIRST_TABLE",
     "PRESETS",
     "PUBLISHED",
     "RATES",
@@ -41,6 +42,8 @@ TUNED: Mapping[str, float] = dict.fromkeys(ARMS, 2e-3) | {"position": 6e-3}
 SHIPPED = "equivariant-96"
 #: The arm of cubes whose inner layers turn: equal centres leave s⁻¹ without a meaning, so there is one side.
 SLICES = "equivariant-48"
+#: Depth of the table of the last turns in cells that do not name it: the first ones of cubes with slice turns.
+FIRST_TABLE = 4
 #: Seeds of the runs that chose the rates; the others never use them.
 RATE_SEEDS = 100
 
@@ -55,7 +58,7 @@ class Slices:
         seeds: how many, from 0 on.
         tries: turns of a scramble, width of the beam, and how many cubes it is tried on.
         depth: layers the beam may use.
-        table: depth of the table of the last turns; 4 is what the first of these runs had.
+        table: depth of the table of the last turns.
         shipped: the policy that comes with the package is tried; it was made by this recipe, and nothing is trained.
     """
 
@@ -64,7 +67,7 @@ class Slices:
     seeds: int
     tries: tuple[tuple[int, int, int], ...]
     depth: int = 100
-    table: int = 4
+    table: int = FIRST_TABLE
     shipped: bool = False
 
 

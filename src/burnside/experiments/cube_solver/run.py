@@ -20,6 +20,7 @@ from burnside.envs.cube import CubeSpec, scramble
 from burnside.errors import InvalidParameter, UnknownName
 from burnside.experiments.cube_solver.config import (
     ARMS,
+    FIRST_TABLE,
     PRESETS,
     RATE_SEEDS,
     RATES,
@@ -42,8 +43,6 @@ EXPERIMENT = "cube_solver"
 _SPEC = CubeSpec(3)
 #: What a beam of effort 0 costs, in the units of training.
 _EFFORT = 3e9
-#: Depth of the table of the last turns in cells that do not name it: the first ones of cubes with slice turns.
-_FIRST_TABLE = 4
 
 
 class CubeSolver:
@@ -145,7 +144,7 @@ def _slices_cell(plan: Plan, which: Slices, seed: int) -> Cell:
     settings = which.agent
     one, two = settings.hidden
     beams = sum(width * cubes for _, width, cubes in which.tries) / 1_024
-    file = {} if not which.shipped else _shipped_file(which.n)
+    file = _shipped_file(which.n) if which.shipped else {}
     training = 0.0 if file else settings.states * (1e5 + one * two + 2 * settings.blocks * two**2)
     return Cell(
         EXPERIMENT,
@@ -159,7 +158,7 @@ def _slices_cell(plan: Plan, which: Slices, seed: int) -> Cell:
             "depth": which.depth,
             "tries": [list(each) for each in which.tries],
             "agent": settings.to_json(),
-            **({} if which.table == _FIRST_TABLE else {"table": which.table}),
+            **({} if which.table == FIRST_TABLE else {"table": which.table}),
             **file,
         },
         (seed,),
@@ -228,7 +227,7 @@ def _by_turns(
     spec = CubeSpec(int(config["n"]), "slices")
     rows, tables = [], []
     for turns, width, cubes in config["tries"]:
-        how = PolicyBeamConfig(int(width), int(config["depth"]), int(config.get("table", _FIRST_TABLE)))
+        how = PolicyBeamConfig(int(width), int(config["depth"]), int(config.get("table", FIRST_TABLE)))
         tried = [policy_beam(network, cube(int(turns), k, spec), how) for k in range(int(cubes))]
         which = {"turns": int(turns), "width": int(width)}
         rows.append(which | _row(seed, loss, network, tried))
